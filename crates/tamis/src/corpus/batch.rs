@@ -1,0 +1,48 @@
+//! The shape every reader takes: a source of batches, parsed wherever the caller likes.
+//!
+//! A reader only cuts its input into batches (cheap, sequential, file order); turning a batch into
+//! documents is the batch's own work and runs on any thread. So every format is parsed in parallel,
+//! nothing is held but the batches in flight, and documents borrow from their batch without copies.
+
+use std::ops::ControlFlow;
+
+use super::Document;
+use crate::Result;
+
+/// About how many bytes of input a batch holds: large enough to make scheduling free, small enough to
+/// stay in a core's L2 cache while it is parsed and counted.
+pub const BATCH_BYTES: usize = 512 * 1024;
+
+/// A stream of batches in corpus order.
+pub trait Batches: Send {
+    /// The next batch, or `None` at the end.
+    fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>>;
+}
+
+/// Some consecutive documents of a corpus, not yet parsed.
+pub trait Batch: Send {
+    /// Parses the batch and hands each document, or the error in its place, to `visit`, in order.
+    /// After an error the batch goes on with the next record unless `visit` breaks.
+    fn visit(&self, visit: &mut dyn FnMut(Result<Document<'_>>) -> ControlFlow<()>);
+}
+
+/// Documents already in memory.
+impl Batch for Vec<Document<'static>> {
+    fn visit(&self, visit: &mut dyn FnMut(Result<Document<'_>>) -> ControlFlow<()>) {
+        for document in self {
+            if visit(Ok(document.clone())).is_break() {
+                return;
+            }
+        }
+    }
+}
+
+/// Owned documents, handed out in batches of 256: for tests, generators and callers with documents in memory.
+pub struct InMemory<I>(pub I);
+
+impl<I: Iterator<Item = Document<'static>> + Send> Batches for InMemory<I> {
+    fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
+        let batch: Vec<_> = self.0.by_ref().take(256).collect();
+        Ok(if batch.is_empty() { None } else { Some(Box::new(batch)) })
+    }
+}

@@ -1,0 +1,136 @@
+//! Tokens → ids → sparse counts → contingency.
+
+mod contingency;
+mod csr;
+mod vocabulary;
+
+use std::sync::Arc;
+
+pub use contingency::{Cell, Contingency, ContingencyParts, Meeting};
+pub use csr::Csr;
+pub use vocabulary::Vocabulary;
+
+use crate::corpus::Part;
+
+/// A corpus as numbers: what every later stage works on. Documents are in corpus order.
+///
+/// A split is a list of row numbers into it; nothing is copied for a split.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counts {
+    /// Terms, in byte order.
+    pub vocabulary: Arc<Vocabulary>,
+    /// Labels, in byte order.
+    pub labels: Arc<Vocabulary>,
+    /// Documents × terms: occurrences.
+    pub matrix: Csr<u32>,
+    /// Documents × labels.
+    pub assignments: Csr<()>,
+    /// Tokens of each document after tokenisation, stop words and stemming, before cutting and selection (`dl`, SPEC 6).
+    pub lengths: Vec<u32>,
+    /// Names of the documents.
+    pub ids: Vec<String>,
+    /// The part of a given split each document is in, where the corpus says.
+    pub parts: Vec<Option<Part>>,
+    /// The date of each document, where the corpus has one; dates sort as text.
+    pub dates: Vec<Option<String>>,
+}
+
+impl Counts {
+    /// Number of documents.
+    pub fn len(&self) -> usize {
+        self.matrix.rows()
+    }
+
+    /// Whether there is no document.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The documents of a part of the given split, in order.
+    pub fn part(&self, part: Part) -> Vec<usize> {
+        (0..self.len()).filter(|&row| self.parts[row] == Some(part)).collect()
+    }
+
+    /// The given documents as a corpus of its own; vocabulary and labels stay as they are.
+    pub fn select(&self, rows: &[usize]) -> Self {
+        Self {
+            vocabulary: Arc::clone(&self.vocabulary),
+            labels: Arc::clone(&self.labels),
+            matrix: self.matrix.select_rows(rows),
+            assignments: self.assignments.select_rows(rows),
+            lengths: rows.iter().map(|&r| self.lengths[r]).collect(),
+            ids: rows.iter().map(|&r| self.ids[r].clone()).collect(),
+            parts: rows.iter().map(|&r| self.parts[r]).collect(),
+            dates: rows.iter().map(|&r| self.dates[r].clone()).collect(),
+        }
+    }
+
+    /// A corpus from ready rows, for tests and examples: each document is its terms with repetition, and its labels.
+    pub fn from_rows<T: AsRef<str>, L: AsRef<str>>(documents: &[(Vec<T>, Vec<L>)]) -> Self {
+        let vocabulary = Vocabulary::new(documents.iter().flat_map(|(t, _)| t.iter().map(AsRef::as_ref)));
+        let labels = Vocabulary::new(documents.iter().flat_map(|(_, l)| l.iter().map(AsRef::as_ref)));
+        let mut matrix = Csr::new(vocabulary.len());
+        let mut assignments = Csr::new(labels.len());
+        for (terms, names) in documents {
+            let mut row = std::collections::BTreeMap::<u32, u32>::new();
+            for id in terms.iter().filter_map(|t| vocabulary.id(t.as_ref())) {
+                *row.entry(id).or_default() += 1;
+            }
+            matrix.push_row(row);
+            let set: std::collections::BTreeSet<u32> = names.iter().filter_map(|l| labels.id(l.as_ref())).collect();
+            assignments.push_row(set.into_iter().map(|l| (l, ())));
+        }
+        Self {
+            lengths: documents.iter().map(|(t, _)| t.len() as u32).collect(),
+            ids: (1..=documents.len()).map(|i| i.to_string()).collect(),
+            parts: vec![None; documents.len()],
+            dates: vec![None; documents.len()],
+            vocabulary: Arc::new(vocabulary),
+            labels: Arc::new(labels),
+            matrix,
+            assignments,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn corpus() -> impl Strategy<Value = Vec<(Vec<String>, Vec<String>)>> {
+        let term = "[a-f]";
+        let label = "[X-Z]";
+        prop::collection::vec((prop::collection::vec(term, 0..8), prop::collection::vec(label, 0..3)), 0..12)
+    }
+
+    proptest! {
+        #[test]
+        fn merged_parts_are_the_whole(documents in corpus(), at in 0usize..12) {
+            let at = at.min(documents.len());
+            let whole = Contingency::of(&Counts::from_rows(&documents));
+            let head = Contingency::of(&Counts::from_rows(&documents[..at]));
+            let tail = Contingency::of(&Counts::from_rows(&documents[at..]));
+            prop_assert_eq!(&head.merge(&tail), &whole);
+            prop_assert_eq!(&tail.merge(&head), &whole);
+        }
+
+        #[test]
+        fn every_cell_is_the_plain_count(documents in corpus()) {
+            let counts = Counts::from_rows(&documents);
+            let table = Contingency::of(&counts);
+            for (t, term) in counts.vocabulary.iter().enumerate() {
+                for (l, label) in counts.labels.iter().enumerate() {
+                    let count = |has: bool, is: bool| documents.iter().filter(|(terms, labels)| {
+                        terms.iter().any(|x| x == term) == has && labels.iter().any(|x| x == label) == is
+                    }).count() as f64;
+                    let cell = table.cell(t as u32, l as u32);
+                    prop_assert_eq!(
+                        cell,
+                        Cell { a: count(true, true), b: count(true, false), c: count(false, true), d: count(false, false) }
+                    );
+                }
+            }
+        }
+    }
+}

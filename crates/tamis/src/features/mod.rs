@@ -1,0 +1,1 @@
+//! Contingency → scores → ranking → subset: selectors, their combinations, and subset search.

@@ -1,0 +1,42 @@
+//! Vectors → ranked labels → decided labels: classifiers, thresholds, taxonomies, the model file.
+
+mod problem;
+
+pub use problem::{Problem, Query};
+
+/// A label with its score: one place of a ranked list.
+///
+/// A ranked list is a slice of these by score descending, ties by label number (SPEC 7).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scored {
+    /// Label number.
+    pub label: u32,
+    /// Its score; never NaN.
+    pub score: f64,
+}
+
+impl Scored {
+    /// The order of ranked lists: score descending, ties by label number.
+    pub fn better_first(&self, other: &Self) -> std::cmp::Ordering {
+        other.score.total_cmp(&self.score).then(self.label.cmp(&other.label))
+    }
+}
+
+/// Reusable memory for classification, one for each thread, so that ranking a document allocates nothing.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// One number for each label, or for each training document.
+    pub(crate) sums: Vec<f64>,
+    /// Places of `sums` that are not zero.
+    pub(crate) touched: Vec<u32>,
+}
+
+/// A fitted classifier: it ranks labels; thresholds decide (SPEC 7, 9).
+pub trait Classifier: Send + Sync {
+    /// How many labels it knows.
+    fn labels(&self) -> usize;
+
+    /// Writes the ranked list for a document into `ranked`, replacing what was there: all labels by score, or for kNN
+    /// those with a positive score.
+    fn rank(&self, document: Query<'_>, scratch: &mut Scratch, ranked: &mut Vec<Scored>);
+}

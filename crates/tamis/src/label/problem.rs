@@ -1,0 +1,96 @@
+//! What a classifier trains on: counts of the selected terms in the training documents, and their labels.
+
+use crate::counts::{Counts, Csr};
+
+/// A document reduced to the selected features.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'a> {
+    /// Feature numbers, strictly ascending.
+    pub features: &'a [u32],
+    /// Occurrences of each.
+    pub counts: &'a [u32],
+    /// `dl`: all its tokens, selected or not (SPEC 6).
+    pub length: u32,
+}
+
+/// Training documents over the selected features. The number of a feature is its place in the ranking, so the first
+/// `s` features of a problem are the problem of size `s`: sizes are prefixes.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// Documents × features: occurrences.
+    pub matrix: Csr<u32>,
+    /// `dl` of each document.
+    pub lengths: Vec<u32>,
+    /// Documents × labels.
+    pub assignments: Csr<()>,
+}
+
+impl Problem {
+    /// The given documents over the given terms, best first.
+    ///
+    /// # Panics
+    /// When a term or a row is out of range.
+    pub fn new(counts: &Counts, rows: &[usize], terms: &[u32]) -> Self {
+        let mut feature_of = vec![u32::MAX; counts.vocabulary.len()];
+        for (feature, &term) in terms.iter().enumerate() {
+            feature_of[term as usize] = feature as u32;
+        }
+        let mut matrix = Csr::new(terms.len());
+        let mut row_buffer: Vec<(u32, u32)> = Vec::new();
+        for &row in rows {
+            row_buffer.clear();
+            row_buffer.extend(
+                counts
+                    .matrix
+                    .row(row)
+                    .map(|(term, count)| (feature_of[term as usize], count))
+                    .filter(|(feature, _)| *feature != u32::MAX),
+            );
+            row_buffer.sort_unstable();
+            matrix.push_row(row_buffer.iter().copied());
+        }
+        Self {
+            matrix,
+            lengths: rows.iter().map(|&r| counts.lengths[r]).collect(),
+            assignments: counts.assignments.select_rows(rows),
+        }
+    }
+
+    /// Number of documents.
+    pub fn documents(&self) -> usize {
+        self.matrix.rows()
+    }
+
+    /// Number of features.
+    pub fn features(&self) -> usize {
+        self.matrix.columns()
+    }
+
+    /// Number of labels, with or without documents.
+    pub fn labels(&self) -> usize {
+        self.assignments.columns()
+    }
+
+    /// A document as a classifier sees it.
+    pub fn query(&self, row: usize) -> Query<'_> {
+        Query { features: self.matrix.row_indices(row), counts: self.matrix.row_values(row), length: self.lengths[row] }
+    }
+
+    /// `avdl`: mean length; 0 when there is no document.
+    pub fn mean_length(&self) -> f64 {
+        if self.lengths.is_empty() {
+            0.0
+        } else {
+            self.lengths.iter().map(|&l| f64::from(l)).sum::<f64>() / self.lengths.len() as f64
+        }
+    }
+
+    /// `df` of each feature among these documents.
+    pub fn df(&self) -> Vec<u32> {
+        let mut df = vec![0u32; self.features()];
+        for &feature in self.matrix.indices() {
+            df[feature as usize] += 1;
+        }
+        df
+    }
+}

@@ -1,0 +1,1 @@
+//! Numbers → tables, CSV, JSON, SVG plots, one self-contained HTML page.

@@ -1,0 +1,1 @@
+//! Plan → run → rows: the experiments of the papers, and your own.
