@@ -46,10 +46,10 @@ impl<V: Copy> Csr<V> {
         if indices.len() != values.len() {
             return Err(format!("{} columns but {} values", indices.len(), values.len()));
         }
+        if let Some(row) = offsets.windows(2).position(|w| w[0] > w[1]) {
+            return Err(format!("row {row} ends before it begins"));
+        }
         for (row, w) in offsets.windows(2).enumerate() {
-            if w[0] > w[1] {
-                return Err(format!("row {row} ends before it begins"));
-            }
             let columns_of_row = &indices[w[0]..w[1]];
             if columns_of_row.windows(2).any(|c| c[0] >= c[1]) {
                 return Err(format!("row {row}: columns are not strictly ascending"));
