@@ -1,13 +1,17 @@
 //! Tokens → ids → sparse counts → contingency.
 
 mod contingency;
+mod counter;
 mod csr;
+mod interner;
 mod vocabulary;
 
 use std::sync::Arc;
 
 pub use contingency::{Cell, Contingency, ContingencyParts, Meeting};
+pub use counter::{CountOptions, CountReport, Pruned, count, count_contingency};
 pub use csr::Csr;
+pub(crate) use interner::Interner;
 pub use vocabulary::Vocabulary;
 
 use crate::corpus::Part;
