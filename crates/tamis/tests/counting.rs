@@ -126,3 +126,26 @@ fn a_users_vocabulary_limits_terms_but_not_lengths() {
     assert_eq!(counts.vocabulary.iter().collect::<Vec<_>>(), ["gold"]);
     assert_eq!((counts.matrix.values(), counts.lengths[0]), (&[2][..], 4));
 }
+
+#[test]
+fn merged_files_of_parts_are_the_file_of_the_whole_byte_for_byte() {
+    use tamis::counts::CountsFile;
+    let folder = tempfile::tempdir().unwrap();
+    let documents = many(1000);
+    let file = |name: &str, documents: &[Document<'static>]| {
+        let options = CountOptions::default();
+        let source = Box::new(InMemory(documents.to_vec().into_iter()));
+        let (contingency, report) = count_contingency(source, &options, &Silent).unwrap();
+        let path = folder.path().join(name);
+        CountsFile { text: options.text, pruned: report.pruned, contingency }.write(&path).unwrap();
+        path
+    };
+    let whole = file("whole", &documents);
+    let parts = [file("a", &documents[..333]), file("b", &documents[333..400]), file("c", &documents[400..])];
+    for order in [[0, 1, 2], [2, 0, 1]] {
+        let [first, second, third] = order.map(|i| CountsFile::read(&parts[i]).unwrap());
+        let merged = folder.path().join("merged");
+        first.merge(&second).unwrap().merge(&third).unwrap().write(&merged).unwrap();
+        assert!(std::fs::read(&merged).unwrap() == std::fs::read(&whole).unwrap());
+    }
+}

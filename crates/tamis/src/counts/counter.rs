@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::interner::Interner;
 use super::{Contingency, Counts, Csr, Vocabulary};
@@ -37,7 +38,7 @@ impl Default for CountOptions {
 }
 
 /// What was pruned to stay within the memory bound.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pruned {
     /// How many times memory ran out.
     pub rounds: u32,

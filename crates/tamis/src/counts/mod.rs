@@ -3,6 +3,7 @@
 mod contingency;
 mod counter;
 mod csr;
+mod file;
 mod interner;
 mod vocabulary;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 pub use contingency::{Cell, Contingency, ContingencyParts, Meeting};
 pub use counter::{CountOptions, CountReport, Pruned, count, count_contingency};
 pub use csr::Csr;
+pub use file::CountsFile;
 pub(crate) use interner::Interner;
 pub use vocabulary::Vocabulary;
 
