@@ -5,6 +5,7 @@ mod counter;
 mod csr;
 mod file;
 mod interner;
+mod summary;
 mod vocabulary;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ pub use counter::{CountOptions, CountReport, Pruned, count, count_contingency};
 pub use csr::Csr;
 pub use file::CountsFile;
 pub(crate) use interner::Interner;
+pub use summary::{Duplicates, LabelSize, Spread, Summary};
 pub use vocabulary::Vocabulary;
 
 use crate::corpus::Part;

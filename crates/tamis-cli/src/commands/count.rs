@@ -1,0 +1,37 @@
+//! `tamis count`: documents → a file of counts.
+
+use std::path::PathBuf;
+
+use tamis::counts::CountsFile;
+
+use crate::corpus_args::{CorpusArgs, TextArgs, contingency};
+use crate::global::Global;
+use crate::output::grouped;
+
+/// Count terms by label and save the counts, for `tamis rank` and `tamis merge`.
+///
+/// Documents are counted and forgotten, so a corpus may be far larger than memory.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    corpus: CorpusArgs,
+    #[command(flatten)]
+    text: TextArgs,
+    /// File to write.
+    #[arg(short, long, value_name = "COUNTS")]
+    output: PathBuf,
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    let options = args.text.options(args.corpus.read.on_error)?;
+    let source = args.corpus.open(global)?;
+    let (contingency, report) = contingency(&source, &options, global)?;
+    tracing::info!(
+        "{} documents, {} terms, {} labels",
+        grouped(contingency.documents()),
+        grouped(contingency.terms() as u64),
+        contingency.labels().len()
+    );
+    CountsFile { text: options.text, pruned: report.pruned, contingency }.write(&args.output)?;
+    Ok(())
+}
