@@ -10,7 +10,7 @@ use tamis::corpus::{
     Batches, Corpus, Digits, Encoding, Fields, Format, OnError, ReadOptions, ReutersLabels, ReutersOptions,
     ReutersSplit, ReviewLabels, TextOptions, Unused, Values, Words,
 };
-use tamis::counts::{Contingency, CountOptions, CountReport, Counts, Vocabulary};
+use tamis::counts::{Contingency, CountOptions, CountReport, Counted, Counts, Vocabulary};
 
 use crate::global::Global;
 
@@ -318,10 +318,12 @@ pub(crate) fn labelled_counts(source: &Source, options: &CountOptions, global: &
 /// Counts a corpus of any size into a contingency.
 pub(crate) fn contingency(
     source: &Source,
+    counted: Counted,
     options: &CountOptions,
     global: &Global,
 ) -> anyhow::Result<(Contingency, CountReport)> {
-    let (contingency, report) = tamis::counts::count_contingency(source.batches()?, options, &global.progress())?;
+    let (contingency, report) =
+        tamis::counts::count_contingency(source.batches()?, counted, options, &global.progress())?;
     tell(&report);
     if let (0, Source::Files(corpus)) = (contingency.documents(), source) {
         return Err(corpus.no_documents(&report.skipped).into());

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use tamis::Silent;
 use tamis::corpus::{Body, Document, InMemory, Part, TextOptions};
-use tamis::counts::{Contingency, CountOptions, Counts, count, count_contingency};
+use tamis::counts::{Contingency, CountOptions, Counted, Counts, count, count_contingency};
 
 fn document(number: usize, text: String, labels: Vec<String>) -> Document<'static> {
     Document {
@@ -84,7 +84,7 @@ fn a_contingency_folded_in_chunks_is_the_contingency_of_the_counts() {
     let whole = Contingency::of(&counted(many(3000), &CountOptions::default()));
     // Small enough that every batch is folded by itself, large enough that nothing is pruned.
     let options = CountOptions { memory: 300_000, ..CountOptions::default() };
-    let (folded, report) = count_contingency(Box::new(InMemory(many(3000).into_iter())), &options, &Silent).unwrap();
+    let (folded, report) = count_contingency(Box::new(InMemory(many(3000).into_iter())), Counted::All, &options, &Silent).unwrap();
     assert_eq!(report.pruned.terms, 0);
     assert!(folded == whole);
 }
@@ -117,6 +117,17 @@ fn documents_that_do_not_fit_at_all_are_refused() {
 }
 
 #[test]
+fn where_a_split_is_given_only_training_documents_are_counted() {
+    let counts = counted(many(3000), &CountOptions::default());
+    let expected = Contingency::of_rows(&counts, &counts.training()).retain_terms(|_| true);
+    let source = Box::new(InMemory(many(3000).into_iter()));
+    let (found, _) = count_contingency(source, Counted::Training, &CountOptions::default(), &Silent).unwrap();
+    assert_eq!(found.documents(), 2000);
+    let seen = |table: &Contingency| table.retain_terms(|t| table.df()[t as usize] > 0);
+    assert!(seen(&found) == seen(&expected));
+}
+
+#[test]
 fn a_users_vocabulary_limits_terms_but_not_lengths() {
     let options = CountOptions {
         vocabulary: Some(std::sync::Arc::new(tamis::counts::Vocabulary::new(["gold", "unused"]))),
@@ -135,7 +146,7 @@ fn merged_files_of_parts_are_the_file_of_the_whole_byte_for_byte() {
     let file = |name: &str, documents: &[Document<'static>]| {
         let options = CountOptions::default();
         let source = Box::new(InMemory(documents.to_vec().into_iter()));
-        let (contingency, report) = count_contingency(source, &options, &Silent).unwrap();
+        let (contingency, report) = count_contingency(source, Counted::All, &options, &Silent).unwrap();
         let path = folder.path().join(name);
         CountsFile { text: options.text, pruned: report.pruned, contingency }.write(&path).unwrap();
         path

@@ -15,8 +15,19 @@ use serde::{Deserialize, Serialize};
 
 use super::interner::Interner;
 use super::{Contingency, Counts, Csr, Vocabulary};
-use crate::corpus::{Analyzer, Batches, Document, OnError, Part, Skipped, TextOptions};
+use crate::corpus::{Analyzer, Batch, Batches, Document, OnError, Part, Skipped, TextOptions};
 use crate::{Error, Progress, Result};
+
+/// Which documents a contingency counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Counted {
+    /// Those in the train part where the corpus gives a split (SPEC 1: never test documents), all where it does not.
+    /// The first batch tells whether it does.
+    #[default]
+    Training,
+    /// All.
+    All,
+}
 
 /// How to count.
 #[derive(Debug, Clone)]
@@ -63,7 +74,7 @@ pub fn count(
     options: &CountOptions,
     progress: &dyn Progress,
 ) -> Result<(Counts, CountReport)> {
-    let mut merger = run(source, options, progress, None)?;
+    let mut merger = run(source, options, progress, Mode::Keep)?;
     let counts = merger.drain();
     Ok((counts, CountReport { skipped: merger.skipped, pruned: merger.pruned }))
 }
@@ -71,21 +82,59 @@ pub fn count(
 /// Counts a corpus of any size into a contingency: documents are folded in and forgotten, chunk by chunk.
 pub fn count_contingency(
     source: Box<dyn Batches>,
+    counted: Counted,
     options: &CountOptions,
     progress: &dyn Progress,
 ) -> Result<(Contingency, CountReport)> {
-    let mut merger = run(source, options, progress, Some(options.memory / 4))?;
+    let (source, has_parts) = Peeked::new(source)?;
+    let only_training = counted == Counted::Training && has_parts;
+    let mode = Mode::Fold { chunk: options.memory / 4, only_training };
+    let mut merger = run(Box::new(source), options, progress, mode)?;
     merger.fold();
     let total = merger.folded.take().unwrap_or_else(|| Contingency::of(&Counts::from_rows::<&str, &str>(&[])));
     Ok((total, CountReport { skipped: merger.skipped, pruned: merger.pruned }))
 }
 
-fn run(
-    source: Box<dyn Batches>,
-    options: &CountOptions,
-    progress: &dyn Progress,
-    chunk: Option<usize>,
-) -> Result<Merger> {
+/// What becomes of documents once they are counted.
+#[derive(Clone, Copy)]
+enum Mode {
+    /// Their rows are kept.
+    Keep,
+    /// Their rows are folded into a contingency whenever they take `chunk` bytes.
+    Fold { chunk: usize, only_training: bool },
+}
+
+/// A source whose first batch was looked at.
+struct Peeked {
+    first: Option<Box<dyn Batch>>,
+    rest: Box<dyn Batches>,
+}
+
+impl Peeked {
+    /// Takes the first batch and tells whether its documents are in parts of a given split.
+    fn new(mut source: Box<dyn Batches>) -> Result<(Self, bool)> {
+        let first = source.next_batch()?;
+        let mut has_parts = false;
+        if let Some(batch) = &first {
+            batch.visit(&mut |document| {
+                has_parts = document.is_ok_and(|d| d.part.is_some());
+                if has_parts { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+        }
+        Ok((Self { first, rest: source }, has_parts))
+    }
+}
+
+impl Batches for Peeked {
+    fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
+        match self.first.take() {
+            Some(batch) => Ok(Some(batch)),
+            None => self.rest.next_batch(),
+        }
+    }
+}
+
+fn run(source: Box<dyn Batches>, options: &CountOptions, progress: &dyn Progress, mode: Mode) -> Result<Merger> {
     options.text.validate()?;
     let threads = rayon::current_num_threads();
     progress.start("counting", None);
@@ -95,10 +144,11 @@ fn run(
             pending: BTreeMap::new(),
             next: 0,
             failed: None,
-            merger: Merger::new(options, threads, chunk),
+            merger: Merger::new(options, threads, mode),
         }),
         merged: Condvar::new(),
         stop: AtomicBool::new(false),
+        only_training: matches!(mode, Mode::Fold { only_training: true, .. }),
     };
     // Each worker may hold a share of the bound in its private tables.
     let private = (options.memory / 8 / threads).max(1 << 20);
@@ -125,11 +175,12 @@ struct Shared {
     state: Mutex<State>,
     merged: Condvar,
     stop: AtomicBool,
+    only_training: bool,
 }
 
 struct State {
     /// Finished batches that wait for an earlier one.
-    pending: BTreeMap<u64, Counted>,
+    pending: BTreeMap<u64, Tallied>,
     /// The batch to merge next.
     next: u64,
     /// The failure of the earliest batch, so that the error reported is the first in the corpus.
@@ -188,7 +239,9 @@ fn work(number: usize, shared: &Shared, options: &CountOptions, private: usize, 
                     return ControlFlow::Break(());
                 }
             };
-            worker.document(&document, &mut counted);
+            if !shared.only_training || document.part == Some(Part::Train) {
+                worker.document(&document, &mut counted);
+            }
             ControlFlow::Continue(())
         });
         if let Some(error) = failure {
@@ -225,7 +278,7 @@ fn work(number: usize, shared: &Shared, options: &CountOptions, private: usize, 
 
 /// A batch in the worker's own numbers.
 #[derive(Default)]
-struct Counted {
+struct Tallied {
     worker: usize,
     terms: Vec<u32>,
     counts: Vec<u32>,
@@ -284,11 +337,11 @@ impl Worker {
         })
     }
 
-    fn new_batch(&self) -> Counted {
-        Counted { worker: self.number, ..Counted::default() }
+    fn new_batch(&self) -> Tallied {
+        Tallied { worker: self.number, ..Tallied::default() }
     }
 
-    fn document(&mut self, document: &Document<'_>, out: &mut Counted) {
+    fn document(&mut self, document: &Document<'_>, out: &mut Tallied) {
         let start = out.terms.len();
         let mut length = 0u32;
         let dense = &mut self.dense;
@@ -315,7 +368,7 @@ impl Worker {
         out.dates.push(document.date.as_ref().map(|d| d.as_ref().to_owned()));
     }
 
-    fn announce(&mut self, out: &mut Counted) {
+    fn announce(&mut self, out: &mut Tallied) {
         for id in self.announced_terms..self.analyzer.terms() {
             out.new_terms.push(self.analyzer.term(id as u32));
         }
@@ -369,8 +422,7 @@ impl Translation {
 
 struct Merger {
     memory: usize,
-    /// Fold into a contingency when the rows take this many bytes.
-    chunk: Option<usize>,
+    mode: Mode,
     vocabulary: Option<Arc<Vocabulary>>,
     terms: Vec<Translation>,
     labels: Vec<Translation>,
@@ -393,10 +445,10 @@ struct Merger {
 }
 
 impl Merger {
-    fn new(options: &CountOptions, threads: usize, chunk: Option<usize>) -> Self {
+    fn new(options: &CountOptions, threads: usize, mode: Mode) -> Self {
         Self {
             memory: options.memory,
-            chunk,
+            mode,
             vocabulary: options.vocabulary.clone(),
             terms: (0..threads).map(|_| Translation::default()).collect(),
             labels: (0..threads).map(|_| Translation::default()).collect(),
@@ -419,7 +471,7 @@ impl Merger {
         }
     }
 
-    fn add(&mut self, batch: Counted) -> Result<()> {
+    fn add(&mut self, batch: Tallied) -> Result<()> {
         let worker = batch.worker;
         let terms = &mut self.terms[worker];
         terms.announce(batch.new_terms);
@@ -468,15 +520,15 @@ impl Merger {
         }
         self.lengths.extend(batch.lengths);
         self.skipped.merge(batch.skipped);
-        if self.chunk.is_none() {
+        if matches!(self.mode, Mode::Keep) {
             self.id_bytes += batch.ids.iter().map(|id| id.len() + size_of::<String>()).sum::<usize>();
             self.ids.extend(batch.ids);
             self.parts.extend(batch.parts);
             self.dates.extend(batch.dates);
         }
-        match self.chunk {
-            Some(chunk) if self.prunable_bytes() > chunk => self.fold(),
-            None if self.prunable_bytes() + self.fixed_bytes() > self.memory => self.prune()?,
+        match self.mode {
+            Mode::Fold { chunk, .. } if self.prunable_bytes() > chunk => self.fold(),
+            Mode::Keep if self.prunable_bytes() + self.fixed_bytes() > self.memory => self.prune()?,
             _ => {}
         }
         Ok(())
