@@ -1,7 +1,35 @@
 //! Documents → tokens: readers for every format people really have, and text to terms.
 
 mod batch;
+mod blocks;
+mod csv;
+mod detect;
 mod document;
+mod fasttext;
+mod fields;
+mod folders;
+mod format;
+mod jsonl;
+mod lyrl;
+mod names;
+mod open;
+mod options;
+mod reader;
+mod reuters;
+mod review;
+mod source;
+mod svmlight;
+mod tally;
 
 pub use batch::{BATCH_BYTES, Batch, Batches, InMemory};
 pub use document::{Body, Document, Part};
+pub use fields::Fields;
+pub use format::{Format, FormatSpec};
+pub use open::open;
+pub use options::{OnError, ReadOptions};
+pub use reader::Corpus;
+pub use reuters::{ReutersLabels, ReutersOptions, ReutersSplit, Unused};
+pub use review::ReviewLabels;
+pub use source::Encoding;
+pub use svmlight::Values;
+pub use tally::{Skipped, Tally};
