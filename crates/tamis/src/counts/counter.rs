@@ -519,7 +519,7 @@ impl Merger {
             *labels = Translation::default();
         }
         self.lengths.extend(batch.lengths);
-        self.skipped.merge(batch.skipped);
+        self.skipped.append(batch.skipped);
         if matches!(self.mode, Mode::Keep) {
             self.id_bytes += batch.ids.iter().map(|id| id.len() + size_of::<String>()).sum::<usize>();
             self.ids.extend(batch.ids);
