@@ -2,6 +2,7 @@
 
 mod batch;
 mod document;
+pub mod synth;
 
 pub use batch::{BATCH_BYTES, Batch, Batches, InMemory};
 pub use document::{Body, Document, Part};
