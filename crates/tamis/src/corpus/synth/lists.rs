@@ -8,8 +8,18 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Noun {
     pub(super) text: &'static str,
-    /// Takes neither "a" nor a plural.
-    pub(super) fixed: bool,
+    pub(super) plural: Plural,
+}
+
+/// What happens to a noun when there are many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Plural {
+    /// The rule of English.
+    Regular,
+    /// A form of its own.
+    Irregular(&'static str),
+    /// Nothing, and it takes no "a" either.
+    None,
 }
 
 /// A node of the taxonomy with its own words, the most typical first.
@@ -57,9 +67,12 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 fn noun(word: &'static str) -> Noun {
-    match word.strip_suffix('*') {
-        Some(text) => Noun { text, fixed: true },
-        None => Noun { text: word, fixed: false },
+    if let Some(text) = word.strip_suffix('*') {
+        Noun { text, plural: Plural::None }
+    } else if let Some((text, many)) = word.split_once('/') {
+        Noun { text, plural: Plural::Irregular(many) }
+    } else {
+        Noun { text: word, plural: Plural::Regular }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::lists::{COMMON, Noun};
+use super::lists::{COMMON, Noun, Plural};
 use super::random::{Alias, Stream, zipf_mandelbrot};
 
 /// Where a sentence's nouns, adjectives and names come from.
@@ -75,9 +75,10 @@ impl Grammar {
             match *slot {
                 Slot::Determiner(single) => {
                     let next = words.noun(stream);
-                    let many = !single && !next.fixed && stream.chance(0.2);
+                    let countable = next.plural != Plural::None;
+                    let many = !single && countable && stream.chance(0.2);
                     let (word, one) = COMMON.determiners[self.determiners.draw(stream)];
-                    line.word(if one && (many || next.fixed) { "the" } else { word });
+                    line.word(if one && (many || !countable) { "the" } else { word });
                     noun = Some((next, many));
                 }
                 Slot::Noun => {
@@ -85,10 +86,7 @@ impl Grammar {
                         line.noun(next, many);
                     }
                 }
-                Slot::Plural => {
-                    let next = words.noun(stream);
-                    line.noun(next, !next.fixed);
-                }
+                Slot::Plural => line.noun(words.noun(stream), true),
                 Slot::Adjective => line.word(words.adjective(stream)),
                 Slot::Past => line.word(COMMON.verbs[self.verbs.draw(stream)].1),
                 Slot::Base => line.word(COMMON.verbs[self.verbs.draw(stream)].0),
@@ -111,18 +109,12 @@ impl Grammar {
 }
 
 fn pattern(line: &'static str) -> Vec<Slot> {
-    let parts: Vec<&'static str> = line.split_whitespace().collect();
     let mut determined = false;
-    parts
-        .iter()
-        .enumerate()
-        .map(|(i, &part)| match part {
-            "D" => {
+    line.split_whitespace()
+        .map(|part| match part {
+            "D" | "E" => {
                 determined = true;
-                let after = parts[i..].iter().position(|&p| p == "N").and_then(|n| parts.get(i + n + 1));
-                let before = i.checked_sub(1).map(|b| parts[b]);
-                let single = matches!(after, Some(&("was" | "is" | "isn't"))) || matches!(before, Some("does" | "is"));
-                Slot::Determiner(single)
+                Slot::Determiner(part == "E")
             }
             "N" => {
                 if std::mem::take(&mut determined) {
@@ -182,9 +174,13 @@ impl Line<'_> {
     }
 
     fn noun(&mut self, noun: Noun, many: bool) {
-        self.word(noun.text);
-        if many {
-            make_plural(self.text);
+        match noun.plural {
+            Plural::Irregular(text) if many => self.word(text),
+            Plural::Regular if many => {
+                self.word(noun.text);
+                make_plural(self.text);
+            }
+            _ => self.word(noun.text),
         }
     }
 
@@ -240,11 +236,11 @@ fn make_plural(text: &mut String) {
 mod tests {
     use super::*;
 
-    struct Fixed(&'static str, bool);
+    struct Fixed(&'static str, Plural);
 
     impl Words for Fixed {
         fn noun(&mut self, _: &mut Stream) -> Noun {
-            Noun { text: self.0, fixed: self.1 }
+            Noun { text: self.0, plural: self.1 }
         }
         fn adjective(&mut self, _: &mut Stream) -> &'static str {
             "old"
@@ -268,7 +264,7 @@ mod tests {
 
     #[test]
     fn sentences_start_with_a_capital_and_end() {
-        for (text, words) in sentences(Fixed("apple", false)) {
+        for (text, words) in sentences(Fixed("apple", Plural::Regular)) {
             assert!(text.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit()), "{text}");
             assert!(text.ends_with('.') || text.ends_with('?'), "{text}");
             assert_eq!(text.split_whitespace().count(), words, "{text}");
@@ -279,10 +275,11 @@ mod tests {
 
     #[test]
     fn articles_agree() {
-        let all: String = sentences(Fixed("apple", false)).into_iter().map(|(t, _)| t + " ").collect();
+        let all: String = sentences(Fixed("apple", Plural::Regular)).into_iter().map(|(t, _)| t + " ").collect();
         assert!(all.contains(" an apple") && !all.contains(" a apple") && !all.contains(" an old apples"));
         assert!(all.contains("an old apple") && all.contains("apples"));
-        let water: String = sentences(Fixed("water", true)).into_iter().map(|(t, _)| t.to_lowercase() + " ").collect();
+        let water: String =
+            sentences(Fixed("water", Plural::None)).into_iter().map(|(t, _)| t.to_lowercase() + " ").collect();
         assert!(!water.contains(" a water") && !water.contains("waters") && !water.contains("every water"));
         assert!(water.contains("the water"));
     }

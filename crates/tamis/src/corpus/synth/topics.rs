@@ -10,20 +10,20 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashSet;
 
 use super::invent;
-use super::lists::{COMMON, Noun, TOPICS};
+use super::lists::{COMMON, Noun, Plural, TOPICS};
 use super::prose::{Grammar, Words, by_rank};
 use super::random::{Alias, Stream, zipf_mandelbrot};
 
 /// Invented words for names and rare things.
 const INVENTED: usize = 3_000;
 /// How a document's number of labels is distributed, from one to five.
-const LABELS: [f64; 5] = [0.44, 0.29, 0.16, 0.08, 0.03];
+const LABELS: [f64; 5] = [0.50, 0.28, 0.13, 0.06, 0.03];
 /// How often a further label has the root of the first; else it is any topic.
 const RELATED: f64 = 0.45;
 /// How often a sentence is about a topic that is none of the document's.
-const ASIDE: f64 = 0.10;
+const ASIDE: f64 = 0.08;
 /// The part of nouns and adjectives in a sentence that its topic gives, drawn evenly for each document.
-const SIGNAL: (f64, f64) = (0.18, 0.52);
+const SIGNAL: (f64, f64) = (0.45, 0.92);
 /// What a topic's ancestors give to its words, relative to its own.
 const INHERITED: [f64; 4] = [1.0, 0.35, 0.18, 0.09];
 
@@ -61,7 +61,7 @@ fn words_of<T: Copy + 'static>(topic: usize, own: impl Fn(usize) -> &'static [T]
     let (mut words, mut weights) = (Vec::new(), Vec::new());
     for (ancestor, part) in lineage(topic).zip(INHERITED) {
         let list = own(ancestor);
-        let ranks = zipf_mandelbrot(list.len(), 5.0, 1.0);
+        let ranks = zipf_mandelbrot(list.len(), 4.0, 1.0);
         let sum: f64 = ranks.iter().sum();
         words.extend_from_slice(list);
         weights.extend(ranks.iter().map(|w| w / sum * part));
@@ -94,7 +94,7 @@ impl Model {
             nouns: (0..TOPICS.len()).map(|t| words_of(t, |t| &TOPICS[t].nouns)).collect(),
             adjectives: (0..TOPICS.len()).map(|t| words_of(t, |t| &TOPICS[t].adjectives)).collect(),
             invented: invent::words(INVENTED, invent::Use::Names, &taken),
-            background: Alias::new(&zipf_mandelbrot(COMMON.nouns.len() + INVENTED, 10.0, 1.15)),
+            background: Alias::new(&zipf_mandelbrot(COMMON.nouns.len() + INVENTED, 40.0, 1.9)),
             names: Alias::new(&zipf_mandelbrot(INVENTED, 5.0, 1.0)),
             common_adjectives: by_rank(COMMON.adjectives.len()),
         }
@@ -169,7 +169,7 @@ impl Words for Voice {
         let rank = self.model.background.draw(stream);
         match COMMON.nouns.get(rank) {
             Some(&noun) => noun,
-            None => Noun { text: &self.model.invented[rank - COMMON.nouns.len()], fixed: false },
+            None => Noun { text: &self.model.invented[rank - COMMON.nouns.len()], plural: Plural::Regular },
         }
     }
 
