@@ -1,5 +1,7 @@
 //! Documents → tokens: readers for every format people really have, and text to terms.
 
+pub mod synth;
+
 mod analyzer;
 mod batch;
 mod blocks;
