@@ -72,12 +72,18 @@ fn words_that_tell_classes_apart_are_found() {
     let sequential = |direction, floating| Sequential { direction, floating, ..Sequential::default() };
     for found in [
         Oscillating::default().search(&mut criterion, &order, 6, &Silent).unwrap(),
-        sequential(Direction::Forward, false).search(&mut criterion, &order, 6, &Silent).unwrap(),
+        sequential(Direction::Backward, false).search(&mut criterion, &order, 6, &Silent).unwrap(),
         sequential(Direction::Backward, true).search(&mut criterion, &order, 6, &Silent).unwrap(),
     ] {
         assert_eq!(names(&counts, &found), ["barrel", "gold", "grain", "oil", "ore", "wheat"]);
         assert_eq!(found.value, found.history[found.history.len() - 1]);
     }
+    // One word has no distance between classes, so a forward search begins with the first of the order, and without
+    // floating never gives it up again.
+    let [straight, floating] = [false, true]
+        .map(|floating| sequential(Direction::Forward, floating).search(&mut criterion, &order, 6, &Silent).unwrap());
+    assert_eq!(names(&counts, &straight), ["noise0", "gold", "grain", "oil", "ore", "wheat"]);
+    assert_eq!(names(&counts, &floating), ["barrel", "gold", "grain", "oil", "ore", "wheat"]);
 }
 
 #[test]
