@@ -20,6 +20,7 @@
 pub mod expression;
 pub mod formulas;
 pub mod overlap;
+pub mod search;
 
 mod combine;
 mod lambda;
