@@ -1,7 +1,9 @@
 //! Vectors → ranked labels → decided labels: classifiers, thresholds, taxonomies, the model file.
 
+mod knn;
 mod problem;
 
+pub use knn::{Knn, KnnOptions, KnnSweep, Nested, Similarity, SweepPlace};
 pub use problem::{Problem, Query};
 
 /// A label with its score: one place of a ranked list.
@@ -29,6 +31,8 @@ pub struct Scratch {
     pub(crate) sums: Vec<f64>,
     /// Places of `sums` that are not zero.
     pub(crate) touched: Vec<u32>,
+    /// What neighbours need.
+    pub(crate) knn: knn::KnnMemory,
 }
 
 /// A fitted classifier: it ranks labels; thresholds decide (SPEC 7, 9).
