@@ -1,8 +1,10 @@
 //! Vectors → ranked labels → decided labels: classifiers, thresholds, taxonomies, the model file.
 
 mod problem;
+mod taxonomy;
 
 pub use problem::{Problem, Query};
+pub use taxonomy::{NodeRecord, ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};
 
 /// A label with its score: one place of a ranked list.
 ///
