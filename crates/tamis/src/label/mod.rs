@@ -1,5 +1,6 @@
 //! Vectors → ranked labels → decided labels: classifiers, thresholds, taxonomies, the model file.
 
+pub mod pipeline;
 mod problem;
 mod taxonomy;
 

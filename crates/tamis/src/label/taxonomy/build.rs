@@ -18,12 +18,26 @@ pub enum ParentPolicy {
     First,
 }
 
+/// What a source says about the parent of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Said<T> {
+    #[default]
+    Nothing,
+    Root,
+    ChildOf(T),
+}
+
+impl<T> From<Option<T>> for Said<T> {
+    fn from(parent: Option<T>) -> Self {
+        parent.map_or(Self::Root, Self::ChildOf)
+    }
+}
+
 /// One statement of a source.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Statement {
     pub id: String,
-    /// `None`: says nothing about a parent. `Some(None)`: is a root.
-    pub parent: Option<Option<String>>,
+    pub parent: Said<String>,
     pub name: Option<String>,
     /// Line of the source, where it has lines.
     pub line: Option<u64>,
@@ -48,7 +62,7 @@ impl Source<'_> {
 /// What is known about a node while statements come in.
 #[derive(Default)]
 struct Draft {
-    parent: Option<Option<u32>>,
+    parent: Said<u32>,
     parent_line: Option<u64>,
     name: Option<Box<str>>,
 }
@@ -75,17 +89,20 @@ pub(super) fn build(statements: impl IntoIterator<Item = Statement>, source: Sou
             check_text("name", &name).map_err(|reason| source.error(statement.line, reason))?;
             drafts[node as usize].name.get_or_insert(name.into_boxed_str());
         }
-        let Some(parent) = statement.parent else { continue };
-        let parent = match parent {
-            Some(id) => Some(number(&id, statement.line, &mut drafts, &mut labels)?),
-            None => None,
+        let parent = match statement.parent {
+            Said::Nothing => continue,
+            Said::Root => Said::Root,
+            Said::ChildOf(id) => Said::ChildOf(number(&id, statement.line, &mut drafts, &mut labels)?),
         };
         let draft = &mut drafts[node as usize];
         match draft.parent {
-            None => (draft.parent, draft.parent_line) = (Some(parent), statement.line),
-            Some(first) if first == parent || source.parents == ParentPolicy::First => {}
-            Some(first) => {
-                let describe = |p: Option<u32>| p.map_or("no parent".to_owned(), |p| labels[p as usize].clone());
+            Said::Nothing => (draft.parent, draft.parent_line) = (parent, statement.line),
+            first if first == parent || source.parents == ParentPolicy::First => {}
+            first => {
+                let describe = |said: Said<u32>| match said {
+                    Said::ChildOf(p) => labels[p as usize].as_str(),
+                    Said::Root | Said::Nothing => "no parent",
+                };
                 let at = draft.parent_line.map(|l| format!(" (line {l})")).unwrap_or_default();
                 let reason = format!(
                     "{:?} has several parents: {}{at} and {}; a taxonomy is a forest; \
@@ -112,8 +129,13 @@ fn number_and_check(labels: &[String], mut drafts: Vec<Draft>, source: Source<'_
         final_number[draft as usize] = at as u32;
     }
     let ids = Vocabulary::from_sorted(by_label.iter().map(|&d| &labels[d as usize]));
-    let parents: Vec<Option<u32>> =
-        by_label.iter().map(|&d| drafts[d as usize].parent.flatten().map(|p| final_number[p as usize])).collect();
+    let parents: Vec<Option<u32>> = by_label
+        .iter()
+        .map(|&d| match drafts[d as usize].parent {
+            Said::ChildOf(p) => Some(final_number[p as usize]),
+            Said::Root | Said::Nothing => None,
+        })
+        .collect();
     let lines: Vec<Option<u64>> = by_label.iter().map(|&d| drafts[d as usize].parent_line).collect();
     let names = by_label.iter().map(|&d| drafts[d as usize].name.take()).collect();
     if let Some(cycle) = find_cycle(&parents) {
@@ -191,7 +213,7 @@ impl Taxonomy {
     ) -> Result<Self> {
         let statements = pairs.into_iter().map(|(child, parent)| Statement {
             id: child.as_ref().to_owned(),
-            parent: Some(parent.map(|p| p.as_ref().to_owned())),
+            parent: parent.map(|p| p.as_ref().to_owned()).into(),
             ..Statement::default()
         });
         build(statements, Source { path: None, parents })
@@ -201,7 +223,7 @@ impl Taxonomy {
     pub fn from_records(records: impl IntoIterator<Item = NodeRecord>, parents: ParentPolicy) -> Result<Self> {
         let statements = records.into_iter().map(|r| Statement {
             id: r.id,
-            parent: Some(r.parent),
+            parent: r.parent.into(),
             name: r.name,
             ..Statement::default()
         });

@@ -26,9 +26,8 @@ impl Taxonomy {
         let names: Vec<S> = names.into_iter().collect();
         let separator = match separator {
             Separator::Slash => '/',
-            Separator::Dot => '.',
             Separator::Auto if names.iter().any(|n| n.as_ref().contains('/')) => '/',
-            Separator::Auto => '.',
+            Separator::Dot | Separator::Auto => '.',
         };
         let mut statements = Vec::new();
         for name in &names {
@@ -44,7 +43,7 @@ impl Taxonomy {
             let ends = name[first..].match_indices(separator).map(|(at, _)| first + at).chain([name.len()]);
             for end in ends {
                 let id = name[..end].to_owned();
-                statements.push(Statement { id: id.clone(), parent: Some(parent), ..Statement::default() });
+                statements.push(Statement { id: id.clone(), parent: parent.into(), ..Statement::default() });
                 parent = Some(id);
             }
         }

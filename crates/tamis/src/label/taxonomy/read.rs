@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use super::Taxonomy;
-use super::build::{ParentPolicy, Source, Statement, build};
+use super::build::{ParentPolicy, Said, Source, Statement, build};
 use crate::{Error, Result};
 
 /// How a taxonomy file is written.
@@ -133,7 +133,11 @@ fn child_parent(line: &str, number: u64, path: &Path) -> Result<Statement> {
     }
     Ok(Statement {
         id: id.to_owned(),
-        parent: parent.map(|p| (!p.is_empty()).then(|| p.to_owned())),
+        parent: match parent {
+            None => Said::Nothing,
+            Some("") => Said::Root,
+            Some(p) => Said::ChildOf(p.to_owned()),
+        },
         name: name.map(str::to_owned),
         line: Some(number),
     })
@@ -156,7 +160,7 @@ fn parent_children(line: &str, number: u64, tabs: bool, path: &Path, out: &mut V
     out.push(Statement { id: (*parent).to_owned(), line: Some(number), ..Statement::default() });
     out.extend(children.iter().map(|child| Statement {
         id: (*child).to_owned(),
-        parent: Some(Some((*parent).to_owned())),
+        parent: Said::ChildOf((*parent).to_owned()),
         name: None,
         line: Some(number),
     }));
@@ -184,7 +188,7 @@ fn rcv1_hierarchy(line: &str, number: u64, path: &Path) -> Result<Option<Stateme
     }
     Ok(Some(Statement {
         id: child.to_owned(),
-        parent: Some((!none).then(|| parent.to_owned())),
+        parent: (!none).then(|| parent.to_owned()).into(),
         name: name.map(str::to_owned),
         line: Some(number),
     }))
@@ -198,14 +202,12 @@ fn is_root(id: &str) -> bool {
 /// node, so a real label of that name survives the way to a file and back.
 fn without_virtual_root(statements: &mut Vec<Statement>) {
     let declared: FxHashSet<String> =
-        statements.iter().filter(|s| s.parent.is_some() && is_root(&s.id)).map(|s| s.id.clone()).collect();
+        statements.iter().filter(|s| s.parent != Said::Nothing && is_root(&s.id)).map(|s| s.id.clone()).collect();
     let is_virtual = |id: &str| is_root(id) && !declared.contains(id);
     statements.retain(|s| !is_virtual(&s.id));
     for statement in statements {
-        if let Some(parent) = &mut statement.parent
-            && parent.as_deref().is_some_and(is_virtual)
-        {
-            *parent = None;
+        if matches!(&statement.parent, Said::ChildOf(parent) if is_virtual(parent)) {
+            statement.parent = Said::Root;
         }
     }
 }
