@@ -1,10 +1,13 @@
 //! Vectors → ranked labels → decided labels: classifiers, thresholds, taxonomies, the model file.
 
 mod knn;
+pub mod pipeline;
 mod problem;
+mod taxonomy;
 
 pub use knn::{Knn, KnnOptions, KnnSweep, Nested, Similarity, SweepPlace};
 pub use problem::{Problem, Query};
+pub use taxonomy::{NodeRecord, ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};
 
 /// A label with its score: one place of a ranked list.
 ///

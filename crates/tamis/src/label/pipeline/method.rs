@@ -1,0 +1,85 @@
+//! The names of threshold selection methods.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// How thresholds of a pipeline are found; [`Method::spec`] describes each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// The greedy search of addis 3.2 on a fine grid.
+    Tsa,
+    /// Every combination on a coarse grid.
+    Rbf,
+    /// The best utility over all real thresholds.
+    Exact,
+    /// TSA's moves with exact repairs.
+    GreedyExact,
+}
+
+/// What a method is: the one row that help, docs and parsing read.
+#[derive(Debug, Clone, Copy)]
+pub struct MethodSpec {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+impl Method {
+    /// All methods.
+    pub const ALL: [Self; 4] = [Self::Tsa, Self::Rbf, Self::Exact, Self::GreedyExact];
+
+    /// Name, summary and source.
+    pub fn spec(self) -> MethodSpec {
+        let (name, summary, source) = match self {
+            Self::Tsa => ("tsa", "raises and lowers one threshold after the other on a fine grid", "addis 3.2"),
+            Self::Rbf => ("rbf", "tries every combination of thresholds on a coarse grid", "addis 3.1"),
+            Self::Exact => {
+                ("exact", "finds the best of all real thresholds and proves it, or says how far it may be", "SPEC 10")
+            }
+            Self::GreedyExact => {
+                ("greedy-exact", "tsa's moves, each to the best threshold of its level; no grid", "after addis 3.2")
+            }
+        };
+        MethodSpec { name, summary, source }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.spec().name)
+    }
+}
+
+impl FromStr for Method {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|m| m.spec().name == text)
+            .ok_or_else(|| Error::unknown("threshold method", text, Self::ALL.map(|m| m.spec().name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_prints_back_and_has_a_source() {
+        for method in Method::ALL {
+            assert_eq!(method.to_string().parse::<Method>().unwrap(), method);
+            assert_eq!(serde_json::to_string(&method).unwrap(), format!("\"{method}\""));
+            assert!(!method.spec().source.is_empty() && !method.spec().summary.is_empty());
+        }
+        assert!("tas".parse::<Method>().unwrap_err().to_string().contains("did you mean tsa"));
+    }
+}
