@@ -75,7 +75,7 @@ impl Builder {
         header.extend(*blake3::hash(&header).as_bytes());
         out.write_all(&header)?;
         let mut written = header.len();
-        let mut gap = |out: &mut dyn Write, written: &mut usize| -> io::Result<()> {
+        let gap = |out: &mut dyn Write, written: &mut usize| -> io::Result<()> {
             let zeros = aligned(*written) - *written;
             *written += zeros;
             out.write_all(&[0; ALIGN][..zeros])

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use tamis::counts::{CountsFile, Spread, Summary};
+use tamis::label::{Separator, Taxonomy};
 
 use crate::corpus_args::{CorpusArgs, TextArgs, counts};
 use crate::global::Global;
@@ -78,14 +79,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         if summary.labels > 0 {
             writeln!(out, "Largest labels\n{}\n", trimmed(&labels.table(global)))?;
         }
-        if let Some(tree) = tamis::label::Taxonomy::from_label_names(counts.labels.iter()) {
-            writeln!(
-                out,
-                "Hierarchy in the label names: {} nodes, {} roots, depth {}\n",
-                tree.len(),
-                tree.roots().count(),
-                tree.max_depth()
-            )?;
+        let by_name = Taxonomy::from_names(counts.labels.iter(), Separator::Auto).ok();
+        if let Some(tree) = by_name.filter(|tree| tree.height() > 1) {
+            let (nodes, roots) = (tree.len(), tree.roots().count());
+            writeln!(out, "Hierarchy in the label names: {nodes} nodes, {roots} roots, depth {}\n", tree.height())?;
         }
         writeln!(out, "Vocabulary growth\n{}\n", trimmed(&growth.table(global)))?;
         writeln!(out, "Problems")?;

@@ -109,16 +109,18 @@ fn select(selector: &Selector, args: &Args, table: &Contingency, global: &Global
     let Some(top) = args.top else {
         bail!("{selector} searches for the best subset of a size: say which with --top N");
     };
-    let budget = Budget { seconds: args.seconds, swings: args.swings };
-    let (ranking, found) = selector.search_subset(table, top, &budget, &global.progress())?;
-    tracing::info!(
-        "{selector}: criterion {:.6} after {} swings, {} evaluations, {:.2} s ({:?})",
-        found.value,
-        found.swings,
-        found.evaluations,
-        found.seconds,
-        found.ended
-    );
+    let budget = Budget { seconds: args.seconds, steps: args.swings };
+    let (ranking, found) = selector.subset(table, top, &budget, &global.progress())?;
+    if let Some(found) = found {
+        tracing::info!(
+            "{selector}: criterion {:.6} after {} swings, {} subsets compared, {:.2} s ({:?})",
+            found.value,
+            found.steps,
+            found.evaluations,
+            found.seconds,
+            found.ended
+        );
+    }
     Ok(ranking)
 }
 

@@ -29,6 +29,7 @@ mod ranking;
 mod registry;
 mod scoring;
 mod selector;
+mod subset;
 
 pub use lambda::{Evaluate, FoldLambda, LambdaOptions, LearnedLambda, learn_lambda};
 pub use rank::rank_all;

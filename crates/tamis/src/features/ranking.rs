@@ -102,6 +102,26 @@ impl Ranking {
         &self.terms[..size.min(self.len())]
     }
 
+    /// The ranking of the first `size` terms alone.
+    pub fn first(mut self, size: usize) -> Self {
+        self.terms.truncate(size);
+        self.scores.truncate(size);
+        if let Some(labels) = &mut self.labels {
+            labels.truncate(size);
+        }
+        self
+    }
+
+    /// Only the terms that `keep` accepts, in the same order.
+    pub fn filtered(&self, mut keep: impl FnMut(u32) -> bool) -> Self {
+        let kept: Vec<usize> = (0..self.len()).filter(|&at| keep(self.terms[at])).collect();
+        Self {
+            terms: kept.iter().map(|&at| self.terms[at]).collect(),
+            scores: kept.iter().map(|&at| self.scores[at]).collect(),
+            labels: self.labels.as_ref().map(|labels| kept.iter().map(|&at| labels[at]).collect()),
+        }
+    }
+
     /// Nested prefixes, one for each size, in the order of the sizes; nothing is copied.
     pub fn sweep<'a>(&'a self, sizes: &'a [usize]) -> impl ExactSizeIterator<Item = Prefix<'a>> + 'a {
         sizes.iter().map(|&asked| {

@@ -193,6 +193,12 @@ impl Selector {
         Self { cut, ..self }
     }
 
+    /// The same with a cut from outside, which applies only where it has none of its own (SPEC 3).
+    pub fn under_cut(self, outer: Option<u32>) -> Self {
+        let cut = self.cut.or(outer);
+        self.with_cut(cut)
+    }
+
     /// What kind of selector it is.
     pub fn kind(&self) -> &Kind {
         &self.kind
