@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use tamis::Silent;
 use tamis::counts::{Contingency, Counts};
 use tamis::features::search::{
@@ -353,6 +355,37 @@ proptest! {
             let (lowest, highest) = bayes_accuracy(&counts, &training, &held_out, &subset);
             prop_assert!((lowest..=highest).contains(&predicted), "{predicted} {lowest} {highest}");
         }
+    }
+}
+
+/// Hundreds of candidates, so that bounds exclude most: the whole search is the same as without them.
+#[test]
+fn whole_searches_are_the_same_without_bounds() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let documents: Documents = (0..200)
+        .map(|_| {
+            let class = (rng.random::<f64>().powi(2) * 9.0) as usize;
+            let words = (0..rng.random_range(4..40)).map(|_| {
+                let word = (rng.random::<f64>().powi(3) * 400.0) as usize;
+                format!("w{}", if word.is_multiple_of(2) { word } else { word / 9 * 9 + class })
+            });
+            let labels = [Some(class), (class.is_multiple_of(4)).then_some(class / 2)];
+            (words.collect(), labels.iter().flatten().map(|l| format!("c{l}")).collect())
+        })
+        .collect();
+    let table = Contingency::of(&Counts::from_rows(&documents));
+    assert!(table.terms() > 200);
+    let order = shuffled(&table, 1, 77);
+    let mut fast = Bhattacharyya::cut(&table, 1).unwrap();
+    let mut plain = Plain(fast.clone());
+    for (size, depth) in [(3, 1), (10, 3), (40, 1), (100, 2)] {
+        let search = Oscillating { depth, ..Oscillating::default() };
+        let [with, without]: [&mut dyn Criterion; 2] = [&mut fast, &mut plain];
+        let [with, without] = [with, without].map(|c| search.search(c, &order, size, &Silent).unwrap());
+        assert_eq!(with.terms, without.terms);
+        assert_eq!(with.history, without.history);
+        assert_eq!((with.steps, with.evaluations), (without.steps, without.evaluations));
+        assert!(with.history.len() > 3);
     }
 }
 

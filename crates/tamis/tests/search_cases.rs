@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tamis::counts::{Contingency, Counts};
+use tamis::counts::{Contingency, Counts, Csr};
 use tamis::features::search::{
     Bhattacharyya, Budget, Choice, Clock, Criterion, Direction, Ended, Found, HeldOutBayes, Memoised, Oscillating,
     Sequential,
@@ -342,4 +342,17 @@ fn options_out_of_range_are_named() {
     assert!(matches!(Bhattacharyya::new(&table, &[9999]), Err(Error::Data { .. })));
     assert!(matches!(HeldOutBayes::new(&counts, &[], &[0]), Err(Error::Data { .. })));
     assert!(matches!(HeldOutBayes::new(&counts, &[0], &[]), Err(Error::Data { .. })));
+}
+
+#[test]
+fn a_document_too_long_to_sum_up_is_refused() {
+    let mut counts = Counts::from_rows(&[(vec!["a"], vec!["X"]), (vec!["a"], vec!["Y"])]);
+    counts.matrix = counts.matrix.map_values(|_| u32::MAX);
+    let error = HeldOutBayes::new(&counts, &[0], &[1]).unwrap_err();
+    assert!(error.to_string().starts_with("document \"2\" has 4294967295 tokens"), "{error}");
+    // In training such a document is only a large number.
+    counts.matrix = Csr::from_parts(1, vec![0, 1, 2], vec![0, 0], vec![u32::MAX, 700_000]);
+    let mut criterion = HeldOutBayes::new(&counts, &[0, 1], &[1]).unwrap();
+    criterion.add(0);
+    assert!((0.0..=1.0).contains(&criterion.value()));
 }

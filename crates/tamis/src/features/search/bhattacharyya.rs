@@ -1,21 +1,14 @@
 //! The multinomial Bhattacharyya distance between classes, as a criterion with running sums (SPEC 5).
 
-use rayon::prelude::*;
-
 use super::bounds::{Bounds, Shape};
+use super::contenders::contenders;
 use super::criterion::{first_of_best, last_of_best};
 use super::twofold::Sums;
-use super::{Choice, Clock, Criterion, is_better};
+use super::{Choice, Clock, Criterion};
 use crate::counts::{Contingency, Csr};
 use crate::{Error, Result};
 
 const NO_ROW: u32 = u32::MAX;
-
-/// Candidates whose bounds one task computes: large enough to hide the cost of a task.
-const CHUNK: usize = 256;
-
-/// Candidates evaluated before the first look at what the bounds leave open; doubled for each further one.
-const BLOCK: usize = 16;
 
 /// A class that a term occurs in.
 #[derive(Debug, Clone, Copy, Default)]
@@ -229,6 +222,11 @@ impl Bhattacharyya {
         if tokens == 0 || self.documents == 0.0 { 0.0 } else { tokens as f64 / self.documents * distance.max(0.0) }
     }
 
+    /// Full evaluations that are worth a task of their own: some thousand logarithms.
+    fn least_share(&self) -> usize {
+        1 + 4096 / self.pair_weight.len()
+    }
+
     /// The value after a shift by the term.
     fn neighbour(&self, row: usize, sign: f64) -> f64 {
         let (roots, ps) = self.dense(row);
@@ -247,63 +245,29 @@ impl Bhattacharyya {
         if sign > 0.0 { self.member_tokens + self.tokens[row] } else { self.member_tokens - self.tokens[row] }
     }
 
-    /// The values that can decide the choice; all others are −∞. `bound` is at least the value of the candidate.
-    fn contenders(
-        &self,
-        terms: &[u32],
-        clock: &Clock<'_>,
-        bound: impl Fn(usize) -> f64 + Sync,
-        value: impl Fn(u32) -> f64 + Sync,
-    ) -> Option<Vec<f64>> {
-        let mut bounds: Vec<(f64, u32)> = terms
-            .par_chunks(CHUNK)
-            .enumerate()
-            .flat_map_iter(|(chunk, part)| {
-                let bound = &bound;
-                part.iter().enumerate().map(move |(i, &term)| (bound(self.row(term)), (chunk * CHUNK + i) as u32))
-            })
-            .collect();
-        let mut values = vec![f64::NEG_INFINITY; terms.len()];
-        let mut largest = f64::NEG_INFINITY;
-        let mut open = bounds.as_mut_slice();
-        let mut block = BLOCK;
-        while !open.is_empty() {
-            if clock.is_over() {
-                return None;
-            }
-            if block < open.len() {
-                open.select_nth_unstable_by(block - 1, |a, b| b.0.total_cmp(&a.0));
-            }
-            let (head, tail) = open.split_at_mut(block.min(open.len()));
-            let found: Vec<f64> = head.par_iter().with_min_len(4).map(|&(_, at)| value(terms[at as usize])).collect();
-            for (&(_, at), v) in head.iter().zip(found) {
-                values[at as usize] = v;
-                largest = largest.max(v);
-            }
-            // The rest matter only where their bound says that they might not be bettered.
-            let left = partition(tail, |&(bound, _)| !is_better(largest, bound));
-            open = &mut tail[..left];
-            block *= 2;
+    /// At least the value with the term.
+    fn bound_with(&self, row: usize) -> f64 {
+        // The bounds divide by the sums, which an empty subset does not have.
+        if self.members == 0 {
+            return 0.0;
         }
-        Some(values)
+        let distance = self.bounds.distance_with(self.entries.row_indices(row), self.entries.row_values(row));
+        self.criterion(self.tokens_after(row, 1.0), distance)
+    }
+
+    /// At least the value without the term, a member.
+    fn bound_without(&self, row: usize) -> f64 {
+        if self.members <= 2 {
+            return 0.0;
+        }
+        let distance = self.bounds.distance_without(self.entries.row_indices(row), self.entries.row_values(row));
+        self.criterion(self.tokens_after(row, -1.0), distance)
     }
 }
 
 /// `Σ w log x`, in order.
 fn weighted_logs(weights: &[f64], numbers: impl Iterator<Item = f64>) -> f64 {
     weights.iter().zip(numbers).map(|(w, x)| w * x.ln()).sum()
-}
-
-/// Brings the items to keep to the front and says how many they are.
-fn partition<T>(items: &mut [T], keep: impl Fn(&T) -> bool) -> usize {
-    let mut kept = 0;
-    for at in 0..items.len() {
-        if keep(&items[at]) {
-            items.swap(kept, at);
-            kept += 1;
-        }
-    }
-    kept
 }
 
 impl Criterion for Bhattacharyya {
@@ -357,27 +321,121 @@ impl Criterion for Bhattacharyya {
     }
 
     fn best_addition(&self, candidates: &[u32], clock: &Clock<'_>) -> Option<Choice> {
-        let bound = |row: usize| {
-            // The bounds divide by the sums, which an empty subset does not have.
-            if self.members == 0 {
-                return 0.0;
-            }
-            let distance = self.bounds.distance_with(self.entries.row_indices(row), self.entries.row_values(row));
-            self.criterion(self.tokens_after(row, 1.0), distance)
-        };
-        let values = self.contenders(candidates, clock, bound, |term| self.value_with(term))?;
+        let bound = |term| self.bound_with(self.row(term));
+        let values = contenders(candidates, clock, self.least_share(), bound, |term| self.value_with(term))?;
         first_of_best(&values).map(|at| Choice { term: candidates[at], value: values[at] })
     }
 
     fn worst_member(&self, members: &[u32], clock: &Clock<'_>) -> Option<Choice> {
-        let bound = |row: usize| {
-            if self.members <= 2 {
-                return 0.0;
-            }
-            let distance = self.bounds.distance_without(self.entries.row_indices(row), self.entries.row_values(row));
-            self.criterion(self.tokens_after(row, -1.0), distance)
-        };
-        let values = self.contenders(members, clock, bound, |term| self.value_without(term))?;
+        let bound = |term| self.bound_without(self.row(term));
+        let values = contenders(members, clock, self.least_share(), bound, |term| self.value_without(term))?;
         last_of_best(&values).map(|at| Choice { term: members[at], value: values[at] })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::Silent;
+    use crate::counts::Counts;
+    use crate::features::search::{Budget, is_better};
+
+    /// Words as skewed as in text: most in few classes, some in all; most documents of the first classes.
+    fn table(seed: u64, classes: usize, terms: usize) -> Contingency {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let documents: Vec<(Vec<String>, Vec<String>)> = (0..classes * 20)
+            .map(|_| {
+                let class = (rng.random::<f64>().powi(2) * classes as f64) as usize;
+                let words = (0..rng.random_range(5..60)).map(|_| {
+                    let word = (rng.random::<f64>().powi(3) * terms as f64) as usize;
+                    // Half of the words keep to their class, but for a slip now and then.
+                    let kept = if word.is_multiple_of(2) || rng.random_range(0..10) == 0 {
+                        word
+                    } else {
+                        word / classes * classes + class
+                    };
+                    format!("w{kept}")
+                });
+                (words.collect(), vec![format!("c{class}")])
+            })
+            .collect();
+        Contingency::of(&Counts::from_rows(&documents))
+    }
+
+    /// The candidates' values all come from `value_with` and `value_without`, which other tests compare with the definition.
+    #[test]
+    fn bounds_are_above_the_values_and_near() {
+        for (seed, classes, terms) in [(1, 2, 60), (2, 5, 200), (3, 12, 400), (4, 33, 800)] {
+            let table = table(seed, classes, terms);
+            let mut criterion = Bhattacharyya::cut(&table, 0).unwrap();
+            let all: Vec<u32> = (0..table.terms() as u32).collect();
+            for size in [0, 1, 2, 3, 5, 10, 40, all.len() - 1] {
+                // A subset without a pattern: every term whose multiple falls low.
+                let (inside, outside): (Vec<u32>, Vec<u32>) =
+                    all.iter().partition(|&&t| (t as usize * 7919) % all.len() < size);
+                criterion.set(&inside);
+                for (terms, with) in [(&outside, true), (&inside, false)] {
+                    let mut pairs: Vec<(f64, f64)> = Vec::new();
+                    for &term in terms {
+                        let row = criterion.row(term);
+                        pairs.push(if with {
+                            (criterion.bound_with(row), criterion.value_with(term))
+                        } else {
+                            (criterion.bound_without(row), criterion.value_without(term))
+                        });
+                    }
+                    assert!(pairs.iter().all(|(bound, value)| bound >= value), "{pairs:?}");
+                    let largest = pairs.iter().map(|p| p.1).fold(f64::NEG_INFINITY, f64::max);
+                    let open = pairs.iter().filter(|p| !is_better(largest, p.0)).count();
+                    assert!(size < 40 || open <= 2 + terms.len() / 10, "{classes} classes: {open} of {}", terms.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_candidates_are_evaluated_in_full() {
+        let table = table(5, 20, 1500);
+        let mut criterion = Bhattacharyya::cut(&table, 0).unwrap();
+        let order: Vec<u32> = (0..table.terms() as u32).collect();
+        criterion.set(&order[..100]);
+        let clock = Clock::start(&Budget::default(), &Silent).unwrap();
+        let evaluated = AtomicUsize::new(0);
+        let value = |term| {
+            evaluated.fetch_add(1, Ordering::Relaxed);
+            criterion.value_with(term)
+        };
+        let bound = |term| criterion.bound_with(criterion.row(term));
+        contenders(&order[100..], &clock, 1, bound, value).unwrap();
+        let evaluated = evaluated.into_inner();
+        assert!(evaluated * 20 < order.len(), "{evaluated} of {}", order.len() - 100);
+    }
+
+    /// A row of 100,000 moves, then the sums against those of the subset from scratch.
+    #[test]
+    fn sums_do_not_drift() {
+        let table = table(6, 4, 50);
+        let mut criterion = Bhattacharyya::cut(&table, 0).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let mut inside = vec![false; table.terms()];
+        for _ in 0..100_000 {
+            let term = rng.random_range(0..inside.len());
+            let shift = if inside[term] { Bhattacharyya::remove } else { Bhattacharyya::add };
+            shift(&mut criterion, term as u32);
+            inside[term] = !inside[term];
+        }
+        let members: Vec<u32> = (0..inside.len() as u32).filter(|&t| inside[t as usize]).collect();
+        let mut fresh = criterion.clone();
+        fresh.set(&members);
+        assert!(members.len() > 3);
+        assert_eq!(criterion.overlap.rounded(), fresh.overlap.rounded());
+        assert_eq!(criterion.mass.rounded(), fresh.mass.rounded());
+        assert_eq!(criterion.value(), fresh.value());
     }
 }

@@ -37,6 +37,7 @@
 mod bhattacharyya;
 mod bounds;
 mod budget;
+mod contenders;
 mod criterion;
 mod oscillating;
 mod sequential;

@@ -95,9 +95,9 @@ impl Sequential {
                 }
                 walk.step()?;
                 if forward {
-                    walk.remove(choice.term)
+                    walk.remove(choice.term);
                 } else {
-                    walk.add(choice.term)
+                    walk.add(choice.term);
                 }
                 walk.note();
                 // Not below the choice's value: rounding must not let the same back step look like progress again.

@@ -236,7 +236,9 @@ impl HeldOutBayes {
             }
             members = members.wrapping_add_signed(sign);
             logs = self.logs(term);
-            logs.iter_mut().for_each(|log| *log *= sign);
+            for log in &mut logs {
+                *log *= sign;
+            }
             let row = term as usize;
             containing = self.postings.row_indices(row).iter().zip(self.postings.row_values(row)).peekable();
         }
