@@ -14,12 +14,17 @@ mod lyrl;
 mod names;
 mod open;
 mod options;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod reader;
 mod reuters;
 mod review;
 mod source;
+mod split;
+mod stratify;
 mod svmlight;
 mod tally;
+mod write;
 
 pub use batch::{BATCH_BYTES, Batch, Batches, InMemory};
 pub use document::{Body, Document, Part};
@@ -31,5 +36,7 @@ pub use reader::Corpus;
 pub use reuters::{ReutersLabels, ReutersOptions, ReutersSplit, Unused};
 pub use review::ReviewLabels;
 pub use source::Encoding;
+pub use split::{Split, SplitPlan};
 pub use svmlight::Values;
 pub use tally::{Skipped, Tally};
+pub use write::{WriteOptions, Writer};
