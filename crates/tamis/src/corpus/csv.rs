@@ -44,34 +44,8 @@ impl Csv {
             csv.header.push(csv.context.text(line, field)?.trim().to_owned());
         }
         first.advance(end);
-        csv.roles = csv.find_roles(line, fields)?;
+        csv.roles = fields.roles(&csv.header).map_err(|reason| csv.context.error(line, reason))?;
         Ok(csv)
-    }
-
-    fn find_roles(&self, line: u64, fields: &Fields) -> Result<Vec<(usize, Role)>> {
-        let columns = || format!("the columns are {}", self.header.join(", "));
-        let position = |name: &str| {
-            let exact = self.header.iter().position(|column| column == name);
-            exact.or_else(|| self.header.iter().position(|column| column.eq_ignore_ascii_case(name)))
-        };
-        for (name, role) in fields.demanded() {
-            if position(name).is_none() {
-                let reason = format!("no column {name:?} ({}); {}", role.option(), columns());
-                return Err(self.context.error(line, reason));
-            }
-        }
-        let mut roles: Vec<(usize, Role)> = Vec::new();
-        for (name, role) in fields.names() {
-            let taken = |at: usize| roles.iter().any(|(column, _)| *column == at);
-            if let Some(at) = position(&name).filter(|&at| !taken(at) && role != Role::Counts) {
-                roles.push((at, role));
-            }
-        }
-        if !roles.iter().any(|(_, role)| matches!(role, Role::Text | Role::Tokens)) {
-            let reason = format!("no column \"text\"; {}; name the one with the text with --text-field", columns());
-            return Err(self.context.error(line, reason));
-        }
-        Ok(roles)
     }
 
     fn reader<'b>(&self, bytes: &'b [u8]) -> csv::Reader<&'b [u8]> {

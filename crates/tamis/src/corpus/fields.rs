@@ -103,6 +103,32 @@ impl Fields {
     }
 }
 
+impl Fields {
+    /// The columns to read by role, where the names stand in a header; or what is missing.
+    pub(crate) fn roles(&self, header: &[String]) -> Result<Vec<(usize, Role)>, String> {
+        let columns = || format!("the columns are {}", header.join(", "));
+        let position = |name: &str| {
+            let exact = header.iter().position(|column| column == name);
+            exact.or_else(|| header.iter().position(|column| column.eq_ignore_ascii_case(name)))
+        };
+        if let Some((name, role)) = self.demanded().find(|(name, _)| position(name).is_none()) {
+            return Err(format!("no column {name:?} ({}); {}", role.option(), columns()));
+        }
+        let mut roles: Vec<(usize, Role)> = Vec::new();
+        for (name, role) in self.names() {
+            let taken = |at: usize| roles.iter().any(|(column, _)| *column == at);
+            if let Some(at) = position(&name).filter(|&at| !taken(at) && role != Role::Counts) {
+                roles.push((at, role));
+            }
+        }
+        if roles.iter().any(|(_, role)| matches!(role, Role::Text | Role::Tokens)) {
+            Ok(roles)
+        } else {
+            Err(format!("no column \"text\"; {}; name the one with the text with --text-field", columns()))
+        }
+    }
+}
+
 /// Labels as documents hold them: trimmed, without empty ones and repetitions, in the order given.
 pub(crate) fn tidy_labels(labels: &mut Vec<Cow<'_, str>>) {
     for label in labels.iter_mut() {
