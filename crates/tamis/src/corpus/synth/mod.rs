@@ -155,7 +155,7 @@ impl Generator {
         let mut stream = self.key.stream(number);
         // Drawn first and always, so that another share moves documents between the parts and changes nothing else.
         let place = stream.unit();
-        let part = (self.test_share > 0.0).then(|| if place < self.test_share { Part::Test } else { Part::Train });
+        let part = (self.test_share > 0.0).then_some(if place < self.test_share { Part::Test } else { Part::Train });
         let date = Some(Cow::Borrowed(date(self.shape, &mut stream)));
         let mut labels = Vec::new();
         let body = match self.shape {
@@ -310,11 +310,12 @@ mod tests {
             assert_eq!(serde_json::to_string(&shape).expect("plain"), format!("\"{shape}\""));
         }
         assert_eq!(
-            "rcv".parse::<Shape>().unwrap_err().to_string(),
+            "rcv".parse::<Shape>().expect_err("not allowed").to_string(),
             "unknown shape \"rcv\"; did you mean rcv1? Known: topics rcv1"
         );
         for bad in [-0.1, 1.5, f64::NAN] {
-            let error = Generator::new(&SynthOptions { test_share: bad, ..SynthOptions::default() }).unwrap_err();
+            let error =
+                Generator::new(&SynthOptions { test_share: bad, ..SynthOptions::default() }).expect_err("not allowed");
             assert!(error.to_string().starts_with("test_share = "), "{error}");
         }
         assert!(documents(&SynthOptions { documents: 0, ..SynthOptions::default() }).is_err());

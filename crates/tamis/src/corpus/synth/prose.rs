@@ -71,14 +71,18 @@ impl Grammar {
         let mut line = Line { text, start: true, article: false, words: 0 };
         let mut noun = None;
         let mut end = ".";
-        for slot in slots {
+        for (i, slot) in slots.iter().enumerate() {
             match *slot {
                 Slot::Determiner(single) => {
                     let next = words.noun(stream);
-                    let countable = next.plural != Plural::None;
+                    let countable = !matches!(next.plural, Plural::None | Plural::Name);
                     let many = !single && countable && stream.chance(0.2);
                     let (word, one) = COMMON.determiners[self.determiners.draw(stream)];
-                    line.word(if one && (many || !countable) { "the" } else { word });
+                    if next.plural != Plural::Name {
+                        line.word(if one && (many || !countable) { "the" } else { word });
+                    } else if slots.get(i + 1) != Some(&Slot::Noun) {
+                        line.word("the");
+                    }
                     noun = Some((next, many));
                 }
                 Slot::Noun => {
@@ -180,6 +184,7 @@ impl Line<'_> {
                 self.word(noun.text);
                 make_plural(self.text);
             }
+            Plural::Name => self.name(noun.text),
             _ => self.word(noun.text),
         }
     }
@@ -282,6 +287,8 @@ mod tests {
             sentences(Fixed("water", Plural::None)).into_iter().map(|(t, _)| t.to_lowercase() + " ").collect();
         assert!(!water.contains(" a water") && !water.contains("waters") && !water.contains("every water"));
         assert!(water.contains("the water"));
+        let bach: String = sentences(Fixed("bach", Plural::Name)).into_iter().map(|(t, _)| t + " ").collect();
+        assert!(bach.contains("the old Bach ") && !bach.contains("the Bach") && !bach.contains("bach"));
     }
 
     #[test]

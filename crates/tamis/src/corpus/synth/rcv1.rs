@@ -18,10 +18,10 @@ const TERMS: usize = 47_219;
 
 /// The roots: letter, share of documents that are mainly of it, and how many children each of its children has.
 const ROOTS: [(char, f64, &[usize]); 4] = [
-    ('A', 0.42, &[2, 3, 3, 4, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]),
-    ('B', 0.10, &[2, 1, 3, 1, 0, 2, 0, 3, 3, 0]),
-    ('C', 0.24, &[0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
-    ('D', 0.24, &[3, 0, 2, 0]),
+    ('A', 0.375, &[2, 3, 3, 4, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]),
+    ('B', 0.135, &[2, 1, 3, 1, 0, 2, 0, 3, 3, 0]),
+    ('C', 0.26, &[0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+    ('D', 0.23, &[3, 0, 2, 0]),
 ];
 
 /// How often a document mainly of a root is of none of its children.
@@ -33,18 +33,19 @@ const DECAY: [f64; 2] = [0.30, 0.55];
 /// The last child of the widest root is rarer still, as GMIL is in RCV1: a handful of documents in 800,000.
 const NEARLY_EMPTY: f64 = 0.05;
 /// How many further topics a document has beside its main one.
-const FURTHER: [f64; 5] = [0.66, 0.21, 0.08, 0.035, 0.015];
+const FURTHER: [f64; 5] = [0.71, 0.185, 0.065, 0.03, 0.01];
 /// How often a further topic is one of the main topic's partners; else any topic.
 const PARTNER: f64 = 0.6;
 /// Partners of a topic.
 const PARTNERS: usize = 3;
 
 /// How often a token repeats an earlier token of the document.
-const REPEAT: f64 = 0.26;
+const REPEAT: f64 = 0.29;
 /// How often a token that repeats none is of the document's topics.
-const TOPICAL: f64 = 0.40;
-/// Terms that a topic prefers.
-const PREFERRED: usize = 400;
+const TOPICAL: f64 = 0.35;
+/// Terms that a topic prefers, and the rank from which they come: the commonest terms are nobody's.
+const PREFERRED: usize = 300;
+const PREFERRED_FROM: f64 = 30.0;
 /// Tokens in a document: log-normal with this mean of logarithms and deviation, cut at the ends.
 const LENGTH: (f64, f64, usize, usize) = (4.57, 0.65, 12, 900);
 
@@ -109,20 +110,18 @@ fn forest() -> Vec<Topic> {
     topics
 }
 
-/// A topic's preferred terms: log-uniform over the ranks, so common and rare terms, drawn a good deal more often there
-/// than their rank would have it.
-fn preferred(stream: &mut Stream, background: &[f64]) -> (Vec<u32>, Alias) {
-    let (first, last) = (8.0_f64, background.len() as f64);
+/// A topic's preferred terms: log-uniform over the ranks, so that common and rare terms are among them.
+fn preferred(stream: &mut Stream) -> (Vec<u32>, Alias) {
+    let (first, last) = (PREFERRED_FROM, TERMS as f64);
     let mut seen = FxHashSet::default();
-    let (mut terms, mut weights) = (Vec::with_capacity(PREFERRED), Vec::with_capacity(PREFERRED));
+    let mut terms = Vec::with_capacity(PREFERRED);
     while terms.len() < PREFERRED {
-        let rank = (first * (last / first).powf(stream.unit())) as usize;
-        if rank < background.len() && seen.insert(rank) {
-            terms.push(rank as u32);
-            weights.push(background[rank].sqrt() * (0.2 + stream.unit()));
+        let rank = (first * (last / first).powf(stream.unit())) as u32;
+        if (rank as usize) < TERMS && seen.insert(rank) {
+            terms.push(rank);
         }
     }
-    (terms, Alias::new(&weights))
+    (terms, Alias::new(&zipf_mandelbrot(PREFERRED, 6.0, 1.0)))
 }
 
 impl Model {
@@ -145,14 +144,14 @@ impl Model {
                 (-z * z / 2.0).exp() / n as f64
             })
             .collect();
-        let background = zipf_mandelbrot(TERMS, 100.0, 1.62);
+        let background = zipf_mandelbrot(TERMS, 70.0, 1.58);
         Self {
             main: any,
             further: Alias::new(&FURTHER),
             partners,
             lengths: Alias::new(&lengths),
             terms: invent::words(TERMS, invent::Use::Stems, &FxHashSet::default()),
-            preferred: topics.iter().map(|_| preferred(&mut stream, &background)).collect(),
+            preferred: topics.iter().map(|_| preferred(&mut stream)).collect(),
             background: Alias::new(&background),
             topics,
         }
