@@ -144,13 +144,18 @@ impl Source {
 impl CorpusArgs {
     /// Finds and recognises the corpus.
     pub(crate) fn open(&self, global: &Global) -> anyhow::Result<Source> {
-        if let [path] = self.paths.as_slice() {
-            if let Some(name) = path.to_str().and_then(|p| p.strip_prefix("synth:")) {
-                return Ok(Source::Built(built_in(name, global.seed)?));
-            }
-        }
-        Ok(Source::Files(tamis::corpus::open(&self.paths, &self.read.options())?))
+        open(&self.paths, &self.read, global)
     }
+}
+
+/// Finds and recognises a corpus.
+pub(crate) fn open(paths: &[PathBuf], read: &ReadArgs, global: &Global) -> anyhow::Result<Source> {
+    if let [path] = paths {
+        if let Some(name) = path.to_str().and_then(|p| p.strip_prefix("synth:")) {
+            return Ok(Source::Built(built_in(name, global.seed)?));
+        }
+    }
+    Ok(Source::Files(tamis::corpus::open(paths, &read.options())?))
 }
 
 fn built_in(name: &str, seed: u64) -> anyhow::Result<SynthOptions> {

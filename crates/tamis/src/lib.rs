@@ -7,7 +7,6 @@
 //!  corpus      corpus    counts     counts        features  features   label      label         label     measure     report
 //! ```
 
-pub mod atomic;
 pub mod corpus;
 pub mod counts;
 pub mod features;

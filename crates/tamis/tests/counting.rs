@@ -84,7 +84,8 @@ fn a_contingency_folded_in_chunks_is_the_contingency_of_the_counts() {
     let whole = Contingency::of(&counted(many(3000), &CountOptions::default()));
     // Small enough that every batch is folded by itself, large enough that nothing is pruned.
     let options = CountOptions { memory: 300_000, ..CountOptions::default() };
-    let (folded, report) = count_contingency(Box::new(InMemory(many(3000).into_iter())), Counted::All, &options, &Silent).unwrap();
+    let (folded, report) =
+        count_contingency(Box::new(InMemory(many(3000).into_iter())), Counted::All, &options, &Silent).unwrap();
     assert_eq!(report.pruned.terms, 0);
     assert!(folded == whole);
 }

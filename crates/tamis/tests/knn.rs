@@ -52,9 +52,7 @@ fn obvious(train: &Dense, query: &[u32], length: u32, options: &KnnOptions) -> (
             if query[t] > 0 && train.counts[d][t] > 0 {
                 let idf = f64::max(0.0, ((n - df(t) + 0.5) / (df(t) + 0.5)).ln());
                 sum += match options.similarity {
-                    Similarity::Okapi => {
-                        (okapi(query[t], length) * idf) * okapi(train.counts[d][t], train.lengths[d])
-                    }
+                    Similarity::Okapi => (okapi(query[t], length) * idf) * okapi(train.counts[d][t], train.lengths[d]),
                     Similarity::Cosine => tfidf(query, t) * tfidf(&train.counts[d], t),
                 };
             }

@@ -2,6 +2,8 @@
 
 use clap::ValueEnum;
 use tamis::corpus::{Format, stemmers, stop_word_languages};
+use tamis::features::{Combination, Score};
+use tamis::measure::Measure;
 
 use crate::global::Global;
 use crate::output::{self, Rows, print_rows};
@@ -21,6 +23,12 @@ pub(crate) struct Args {
 enum What {
     /// Corpus formats.
     Formats,
+    /// Selectors, for --by.
+    Selectors,
+    /// Ways to combine selectors.
+    Combinations,
+    /// Measures of quality.
+    Measures,
     /// Languages with a stop-word list.
     StopWords,
     /// Snowball stemmers.
@@ -34,6 +42,28 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             for spec in Format::ALL.map(Format::spec) {
                 let written = if spec.written { "yes" } else { "" };
                 rows.push([spec.name, &spec.endings.join(" "), written, spec.description]);
+            }
+            rows
+        }
+        What::Selectors => {
+            let mut rows = Rows::new(["name", "what", "formula", "source"]);
+            for score in Score::all() {
+                let spec = score.formula().spec();
+                rows.push([&score.name(), spec.title, spec.formula, spec.source]);
+            }
+            rows
+        }
+        What::Combinations => {
+            let mut rows = Rows::new(["name", "rule", "source"]);
+            for spec in Combination::ALL.map(Combination::spec) {
+                rows.push([spec.name, spec.rule, spec.source]);
+            }
+            rows
+        }
+        What::Measures => {
+            let mut rows = Rows::new(["name", "what", "better"]);
+            for spec in Measure::registry() {
+                rows.push([spec.name, spec.help, if spec.higher_is_better { "higher" } else { "lower" }]);
             }
             rows
         }

@@ -1,13 +1,13 @@
 //! One short file for each subcommand.
 
 mod complete;
-//mod convert;
+mod convert;
 mod count;
 mod inspect;
 mod list;
 mod merge;
 mod rank;
-//mod synth;
+mod synth;
 
 use clap::Subcommand;
 
@@ -16,8 +16,8 @@ use crate::global::Global;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Inspect(inspect::Args),
-    //Convert(convert::Args),
-    //Synth(synth::Args),
+    Convert(convert::Args),
+    Synth(synth::Args),
     Count(count::Args),
     Merge(merge::Args),
     Rank(rank::Args),
@@ -30,8 +30,8 @@ impl Command {
     pub(crate) fn run(self, global: &Global) -> anyhow::Result<()> {
         match self {
             Self::Inspect(args) => inspect::run(args, global),
-            //Self::Convert(args) => convert::run(args, global),
-            //Self::Synth(args) => synth::run(args, global),
+            Self::Convert(args) => convert::run(args, global),
+            Self::Synth(args) => synth::run(args, global),
             Self::Count(args) => count::run(args, global),
             Self::Merge(args) => merge::run(args),
             Self::Rank(args) => rank::run(args, global),

@@ -147,8 +147,12 @@ const COLUMNS: [&str; 9] = ["rank", "term", "score", "df", "label", "a", "b", "c
 
 /// Rows of entries; columns that no entry has are left out.
 fn rows(entries: &[Value], format: Format) -> Rows {
-    let columns: Vec<&str> =
-        COLUMNS.into_iter().enumerate().filter(|(i, c)| *i < 4 || entries.iter().any(|e| !e[*c].is_null())).map(|(_, c)| c).collect();
+    let columns: Vec<&str> = COLUMNS
+        .into_iter()
+        .enumerate()
+        .filter(|(i, c)| *i < 4 || entries.iter().any(|e| !e[*c].is_null()))
+        .map(|(_, c)| c)
+        .collect();
     let mut rows = Rows::new(columns.iter().copied());
     for entry in entries {
         rows.push(columns.iter().map(|column| match &entry[*column] {
@@ -194,7 +198,9 @@ fn per_label(args: &Args, table: &Contingency, global: &Global) -> anyhow::Resul
             let labels: Vec<Value> = lists.map(|(label, terms)| json!({ "label": label, "terms": terms })).collect();
             print_json(&json!({ "by": selector.to_string(), "labels": labels }))
         }
-        Format::Tsv => print_rows(&rows(&lists.flat_map(|(_, e)| e).collect::<Vec<_>>(), args.format), args.format, global),
+        Format::Tsv => {
+            print_rows(&rows(&lists.flat_map(|(_, e)| e).collect::<Vec<_>>(), args.format), args.format, global)
+        }
         Format::Table => {
             let mut out = stdout();
             for (label, entries) in lists {
@@ -243,8 +249,9 @@ fn compare(
             .collect();
         return print_json(&json!({ "rankings": lists, "overlap": overlaps }));
     }
-    let mut side_by_side =
-        Rows::new(std::iter::once("rank".to_owned()).chain(selectors.iter().flat_map(|s| [s.to_string(), "score".into()])));
+    let mut side_by_side = Rows::new(
+        std::iter::once("rank".to_owned()).chain(selectors.iter().flat_map(|s| [s.to_string(), "score".into()])),
+    );
     for at in 0..longest.min(shown) {
         side_by_side.push(std::iter::once((at + 1).to_string()).chain(rankings.iter().flat_map(|ranking| {
             match ranking.terms().get(at) {
@@ -283,8 +290,15 @@ fn stability(args: &Args, counts: &Counts, resamples: usize, global: &Global) ->
             None => SIZES.into_iter().filter(|&s| s < longest).collect(),
         };
         for o in overlap::mean_of_pairs(&rankings, candidates, &sizes) {
-            rows.push([selector.to_string(), o.size.to_string(), format!("{:.4}", o.jaccard), format!("{:.4}", o.kuncheva)]);
-            values.push(json!({ "by": selector.to_string(), "size": o.size, "jaccard": o.jaccard, "kuncheva": o.kuncheva }));
+            rows.push([
+                selector.to_string(),
+                o.size.to_string(),
+                format!("{:.4}", o.jaccard),
+                format!("{:.4}", o.kuncheva),
+            ]);
+            values.push(
+                json!({ "by": selector.to_string(), "size": o.size, "jaccard": o.jaccard, "kuncheva": o.kuncheva }),
+            );
         }
     }
     match args.format {

@@ -1,10 +1,13 @@
 //! `tamis synth`: the built-in corpus, in any size.
 
+use std::io::Write;
 use std::path::PathBuf;
 
+use tamis::Progress;
 use tamis::corpus::synth::{self, Shape, SynthOptions};
-use tamis::corpus::{Format, write_corpus};
+use tamis::corpus::{Format, WriteOptions};
 
+use super::convert::create;
 use crate::global::Global;
 
 /// Generate a corpus: the same seed gives the same documents, in any number.
@@ -28,4 +31,36 @@ pub(crate) struct Args {
     /// Also write the taxonomy: child, parent, name.
     #[arg(long, value_name = "FILE")]
     taxonomy: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    let options = SynthOptions {
+        documents: args.documents.unwrap_or(args.shape.usual_documents()),
+        seed: global.seed,
+        shape: args.shape,
+        test_share: args.test_share,
+    };
+    let documents = synth::documents(&options)?;
+    let mut writer = create(&args.output, &WriteOptions { to: args.to, ..WriteOptions::default() })?;
+    let progress = global.progress();
+    progress.start("generating", Some(options.documents));
+    for (number, document) in documents.enumerate() {
+        writer.write(&document)?;
+        if number % 1000 == 999 {
+            progress.add(1000);
+            if progress.cancelled() {
+                return Err(tamis::Error::Interrupted.into());
+            }
+        }
+    }
+    progress.finish();
+    writer.finish()?;
+    if let Some(path) = &args.taxonomy {
+        let mut file = tamis::atomic::AtomicFile::create(path)?;
+        for (child, parent, name) in synth::taxonomy(args.shape) {
+            writeln!(file, "{child}\t{}\t{name}", parent.unwrap_or_default()).map_err(|e| tamis::Error::io(path, e))?;
+        }
+        file.commit()?;
+    }
+    Ok(())
 }

@@ -201,12 +201,7 @@ impl KnnSweep {
             for size in 0..sizes.len() {
                 // Without a new term the okapi list stays; cosines change with the documents' norms.
                 if self.similarity == Similarity::Cosine || memory.is_new(size) {
-                    memory.votes.rank(
-                        &memory.nearest[size],
-                        &self.assignments,
-                        self.similarity,
-                        &mut memory.ranked,
-                    );
+                    memory.votes.rank(&memory.nearest[size], &self.assignments, self.similarity, &mut memory.ranked);
                 }
                 visit(ranking, size, &memory.ranked);
             }

@@ -45,7 +45,8 @@ impl Votes {
             place.score = take(place.label);
             place.score > 0.0
         });
-        ranked.extend(self.touched.drain(..).map(|label| Scored { label, score: take(label) }).filter(|s| s.score > 0.0));
+        ranked
+            .extend(self.touched.drain(..).map(|label| Scored { label, score: take(label) }).filter(|s| s.score > 0.0));
         sort(ranked);
     }
 }
