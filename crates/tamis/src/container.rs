@@ -49,6 +49,11 @@ impl Builder {
         self.sections.push((padded(name), bytes));
     }
 
+    /// Adds all sections of another builder.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.sections.extend(other.sections);
+    }
+
     /// Adds numbers as a section.
     pub(crate) fn add_slice<T: IntoBytes + Immutable>(&mut self, name: &str, values: &[T]) {
         self.add(name, values.as_bytes().to_vec());
