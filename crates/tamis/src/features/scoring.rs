@@ -21,7 +21,7 @@ pub(crate) struct Leaf {
     pub(crate) cut: u32,
 }
 
-/// A score for each term, by term number; terms cut by the lowest cut of the request have 0.
+/// A score for each term, by term number; terms not asked for have 0.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Column {
     pub(crate) scores: Vec<f64>,
@@ -63,14 +63,12 @@ pub(crate) fn check(table: &Contingency, scores: impl IntoIterator<Item = Score>
     Ok(())
 }
 
-/// The columns of all leaves, in one walk.
-pub(crate) fn columns(table: &Contingency, leaves: &[Leaf]) -> Result<Vec<Column>> {
-    check(table, leaves.iter().map(|leaf| leaf.score))?;
-    let Some(cut) = leaves.iter().map(|leaf| leaf.cut).min() else { return Ok(Vec::new()) };
+/// The columns of all leaves, in one walk; [`check`] comes first.
+/// `order` has the terms to score, as [`by_df`] gives them.
+pub(crate) fn columns(table: &Contingency, leaves: &[Leaf], order: &[u32]) -> Vec<Column> {
     let frame = Frame::new(table);
     let plan = Plan::new(table, leaves);
-    let order = by_df(table, cut);
-    let chunks = chunks(table, &order, frame.sizes.len());
+    let chunks = chunks(table, order, frame.sizes.len());
     let parts: Vec<Vec<Part>> = chunks.par_iter().map(|terms| plan.score(&frame, terms)).collect();
     let mut columns: Vec<Column> = leaves
         .iter()
@@ -91,15 +89,34 @@ pub(crate) fn columns(table: &Contingency, leaves: &[Leaf]) -> Result<Vec<Column
             }
         }
     });
-    Ok(columns)
+    columns
 }
 
-/// Terms with `df > cut`, by df.
+/// Terms with `df > cut`, by df descending, then by term: the order of ties (SPEC 2), and equal df side by side.
 pub(crate) fn by_df(table: &Contingency, cut: u32) -> Vec<u32> {
     let df = table.df();
-    let mut order: Vec<u32> = (0..table.terms() as u32).filter(|&t| df[t as usize] > cut).collect();
-    order.sort_unstable_by_key(|&t| (df[t as usize], t));
+    // Counting sort: places of a df start where those of higher ones end.
+    let highest = df.iter().copied().max().unwrap_or(0) as usize;
+    let mut next = vec![0u32; highest + 2];
+    for &df in df.iter().filter(|&&df| df > cut) {
+        next[df as usize] += 1;
+    }
+    let mut place = 0;
+    for count in next.iter_mut().rev() {
+        place += std::mem::replace(count, place);
+    }
+    let mut order = vec![0u32; place as usize];
+    for (term, &df) in (0u32..).zip(df).filter(|(_, df)| **df > cut) {
+        let at = &mut next[df as usize];
+        order[*at as usize] = term;
+        *at += 1;
+    }
     order
+}
+
+/// Those of [`by_df`] with `df > cut`.
+pub(crate) fn above<'a>(table: &Contingency, order: &'a [u32], cut: u32) -> &'a [u32] {
+    &order[..order.partition_point(|&term| table.df()[term as usize] > cut)]
 }
 
 /// Cuts the terms into pieces of about equal work. Where they are cut changes no result.
@@ -263,7 +280,7 @@ impl Plan {
         plan
     }
 
-    /// The scores of some terms, which are ascending by df.
+    /// The scores of some terms; those of equal df stand together.
     fn score(&self, frame: &Frame, terms: &[u32]) -> Vec<Part> {
         let mut out: Vec<Part> = (0..self.leaves).map(|_| Part::default()).collect();
         let mut empty: Vec<Empty> = self.cells.iter().map(|_| Empty::default()).collect();
