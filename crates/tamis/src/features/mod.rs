@@ -22,6 +22,7 @@ pub mod formulas;
 pub mod overlap;
 
 mod combine;
+mod empty_cells;
 mod lambda;
 mod rank;
 mod ranking;

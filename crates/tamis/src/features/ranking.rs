@@ -155,7 +155,7 @@ impl Ranking {
         let mut ranks = Vec::with_capacity(self.len());
         for tied in self.scores.chunk_by(|x, y| x == y) {
             let before = ranks.len() as f64;
-            let rank = before + (tied.len() as f64 + 1.0) / 2.0;
+            let rank = before + f64::midpoint(tied.len() as f64, 1.0);
             ranks.resize(ranks.len() + tied.len(), rank);
         }
         ranks
@@ -195,7 +195,7 @@ mod tests {
                 })
                 .collect();
             let mut expected = entries.clone();
-            expected.sort_by(|x, y| key_score(y.0).partial_cmp(&key_score(x.0)).unwrap());
+            expected.sort_by(|x, y| key_score(y.0).total_cmp(&key_score(x.0)));
             radix_sort(&mut entries);
             assert_eq!(entries, expected);
         }

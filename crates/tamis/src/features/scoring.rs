@@ -8,6 +8,7 @@
 
 use rayon::prelude::*;
 
+use super::empty_cells::{Empty, Sum};
 use super::formulas::bhattacharyya::{Angles, Bhattacharyya};
 use super::formulas::odds;
 use super::registry::{Formula, Function, Lambda, Needs, Pool, Score};
@@ -137,23 +138,23 @@ fn chunks<'a>(table: &Contingency, order: &'a [u32], sizes: usize) -> Vec<&'a [u
 }
 
 /// The labels, as the walk needs them.
-struct Frame<'a> {
-    table: &'a Contingency,
-    n: f64,
+pub(super) struct Frame<'a> {
+    pub(super) table: &'a Contingency,
+    pub(super) n: f64,
     /// `n_c` by label.
-    label_documents: Vec<f64>,
+    pub(super) label_documents: Vec<f64>,
     /// `P(c)` by label.
-    priors: Vec<f64>,
+    pub(super) priors: Vec<f64>,
     /// Sum of `n_c` over all labels.
-    all_label_documents: f64,
+    pub(super) all_label_documents: f64,
     /// Distinct `n_c` above 0, ascending.
-    sizes: Vec<f64>,
+    pub(super) sizes: Vec<f64>,
     /// Place in `sizes` by label; meaningless for labels without documents.
-    size_of: Vec<u32>,
+    pub(super) size_of: Vec<u32>,
     /// Labels with documents, by size, then by number.
-    labels: Vec<u32>,
+    pub(super) labels: Vec<u32>,
     /// Where in `labels` each size begins; one more than sizes.
-    starts: Vec<usize>,
+    pub(super) starts: Vec<usize>,
 }
 
 impl<'a> Frame<'a> {
@@ -204,10 +205,16 @@ impl<'a> Frame<'a> {
 struct Plan {
     leaves: usize,
     cells: Vec<CellPlan>,
-    /// Leaf, what met labels add, what the others add together.
-    parts: Vec<(usize, fn(Cell) -> f64, fn(f64, f64, f64) -> f64)>,
+    parts: Vec<PartsPlan>,
     frequency: Vec<usize>,
     pairs: Vec<(usize, u32, Bhattacharyya)>,
+}
+
+/// A sum over labels; see [`Function::Parts`].
+struct PartsPlan {
+    leaf: usize,
+    met: fn(Cell) -> f64,
+    unmet: fn(f64, f64, f64) -> f64,
 }
 
 struct CellPlan {
@@ -264,7 +271,7 @@ impl Plan {
             let formula = leaf.score.formula();
             match formula.spec().function {
                 Function::Frequency => plan.frequency.push(at),
-                Function::Parts { met, unmet } => plan.parts.push((at, met, unmet)),
+                Function::Parts { met, unmet } => plan.parts.push(PartsPlan { leaf: at, met, unmet }),
                 Function::Pairs => plan.pairs.push((at, leaf.cut, Bhattacharyya::new(table, leaf.cut))),
                 Function::Cell { .. } | Function::Wfo(_) => {
                     let pool = leaf.score.pool().unwrap_or(Pool::Max);
@@ -292,7 +299,7 @@ impl Plan {
                 group_df = Some(df);
                 frame.empty_cells(f64::from(df), &mut cells);
                 for (plan, empty) in self.cells.iter().zip(&mut empty) {
-                    empty.prepare(frame, plan, &cells);
+                    empty.prepare(frame, plan.function, &cells, plan.outputs.iter().any(|o| o.1 != Pool::Max));
                 }
             }
             let labels = frame.table.meetings().row_indices(term as usize);
@@ -313,7 +320,7 @@ impl Plan {
                     }
                 }
             }
-            for &(leaf, met, unmet) in &self.parts {
+            for &PartsPlan { leaf, met, unmet } in &self.parts {
                 let met_documents: f64 = labels.iter().map(|&l| frame.label_documents[l as usize]).sum();
                 let mut sum = Sum::default();
                 for &cell in &cells {
@@ -331,123 +338,5 @@ impl Plan {
             }
         }
         out
-    }
-}
-
-/// Scores of the empty cells of one df for one formula.
-#[derive(Default)]
-struct Empty {
-    /// By place in [`Frame::sizes`], as far as there is room for empty cells.
-    scores: Vec<f64>,
-    highest: f64,
-    sum: Sum,
-    avg: Sum,
-    /// Labels by score descending, then number; filled when the first term asks.
-    order: Vec<u32>,
-    ordered: bool,
-}
-
-impl Empty {
-    fn prepare(&mut self, frame: &Frame, plan: &CellPlan, cells: &[Cell]) {
-        plan.function.run(cells, &mut self.scores);
-        self.highest = self.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        self.ordered = false;
-        (self.sum, self.avg) = (Sum::default(), Sum::default());
-        if plan.outputs.iter().any(|(_, pool)| *pool != Pool::Max) && self.scores.iter().any(|s| *s != 0.0) {
-            for (place, &score) in self.scores.iter().enumerate() {
-                let part = frame.sizes[place] / frame.n * score;
-                for _ in frame.starts[place]..frame.starts[place + 1] {
-                    self.sum.add(score);
-                    self.avg.add(part);
-                }
-            }
-        }
-    }
-
-    /// The score of a label's empty cell, 0 when there is no room for one (then it is in no total either).
-    fn of(&self, frame: &Frame, label: u32) -> f64 {
-        self.scores.get(frame.size_of[label as usize] as usize).copied().unwrap_or(0.0)
-    }
-
-    fn sum(&self, frame: &Frame, labels: &[u32], scores: &[f64]) -> f64 {
-        let mut sum = self.sum;
-        for (&label, score) in labels.iter().zip(scores) {
-            sum.add(-self.of(frame, label));
-            sum.add(*score);
-        }
-        sum.value()
-    }
-
-    fn avg(&self, frame: &Frame, labels: &[u32], scores: &[f64]) -> f64 {
-        let mut sum = self.avg;
-        for (&label, score) in labels.iter().zip(scores) {
-            let prior = frame.priors[label as usize];
-            sum.add(-(prior * self.of(frame, label)));
-            sum.add(prior * score);
-        }
-        sum.value()
-    }
-
-    /// The largest score over all labels, and the label.
-    fn max(&mut self, frame: &Frame, labels: &[u32], scores: &[f64]) -> (f64, u32) {
-        let mut best = (f64::NEG_INFINITY, u32::MAX);
-        for (&label, &score) in labels.iter().zip(scores) {
-            if score > best.0 {
-                best = (score, label);
-            }
-        }
-        if self.highest >= best.0 {
-            if !self.ordered {
-                self.order(frame);
-            }
-            // At most as many are passed over as the term meets labels.
-            if let Some(&label) = self.order.iter().find(|label| labels.binary_search(label).is_err()) {
-                let score = self.of(frame, label);
-                if score > best.0 || (score == best.0 && label < best.1) {
-                    best = (score, label);
-                }
-            }
-        }
-        // Minus zero would print and compare unlike zero.
-        (best.0 + 0.0, best.1)
-    }
-
-    fn order(&mut self, frame: &Frame) {
-        self.ordered = true;
-        self.order.clear();
-        let scores = &self.scores;
-        // Almost every formula rises or falls with the size of the label; then there is nothing to sort.
-        if scores.is_sorted_by(|x, y| x > y) {
-            self.order.extend(&frame.labels[..frame.starts[scores.len()]]);
-        } else if scores.is_sorted_by(|x, y| x < y) {
-            for place in (0..scores.len()).rev() {
-                self.order.extend(&frame.labels[frame.starts[place]..frame.starts[place + 1]]);
-            }
-        } else {
-            self.order.extend(&frame.labels[..frame.starts[scores.len()]]);
-            let score = |label: u32| scores[frame.size_of[label as usize] as usize];
-            self.order.sort_unstable_by(|&x, &y| score(y).total_cmp(&score(x)).then(x.cmp(&y)));
-        }
-    }
-}
-
-/// A sum that remembers what rounding took away (Knuth's exact addition), so that it is right to the last bit in any
-/// order of its parts, for all but contrived inputs.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sum {
-    high: f64,
-    low: f64,
-}
-
-impl Sum {
-    fn add(&mut self, x: f64) {
-        let sum = self.high + x;
-        let of_x = sum - self.high;
-        self.low += (self.high - (sum - of_x)) + (x - of_x);
-        self.high = sum;
-    }
-
-    fn value(self) -> f64 {
-        self.high + self.low + 0.0
     }
 }
