@@ -1,8 +1,10 @@
 //! Vectors → ranked labels → decided labels: classifiers, thresholds, taxonomies, the model file.
 
 mod problem;
+pub mod threshold;
 
 pub use problem::{Problem, Query};
+pub use threshold::{Threshold, Thresholds};
 
 /// A label with its score: one place of a ranked list.
 ///
