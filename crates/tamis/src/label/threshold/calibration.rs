@@ -72,17 +72,17 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Learns from every held-out score (all folds: base rates matter here). A label whose score tells nothing, or
+    /// Learns from every held-out score that means something (also in folds without a positive: base rates matter
+    /// here). A label whose score tells nothing, or
     /// tells the contrary, gets a constant: `(positives + 1) / (documents + 2)` of those scored.
     pub fn fit(method: CalibrationMethod, held_out: &HeldOut) -> Result<Self> {
-        let documents = held_out.documents();
-        if documents == 0 {
+        if held_out.documents() == 0 {
             return Err(Error::data("probabilities must be learned, but there is no held-out document"));
         }
         let label = |label: u32| {
             let sample = held_out.sample(label);
             let scored = (sample.positives.len() + sample.negatives.len()) as u64;
-            let unscored = documents - scored.min(documents);
+            let unscored = sample.documents - scored.min(sample.documents);
             let missing = if unscored == 0 { 0.0 } else { sample.missing as f64 / unscored as f64 };
             let shape = match method {
                 CalibrationMethod::Platt => platt(&sample),

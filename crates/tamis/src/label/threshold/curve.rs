@@ -23,7 +23,8 @@ pub struct CurvePoint {
 pub struct ThresholdCurve {
     /// Label number.
     pub label: u32,
-    /// Documents that carry it among those it was tuned on.
+    /// Documents that carry it among those it was tuned on: folds without one, and folds whose classifier never saw one,
+    /// take no part.
     pub positives: u64,
     /// Best point first found from above, in full precision: `None` when nothing right can be assigned.
     pub best: Option<CurvePoint>,
@@ -40,7 +41,7 @@ impl ThresholdCurve {
 impl HeldOut {
     /// The curve of a label, over the folds in which it has a positive document.
     pub fn curve(&self, label: u32, beta: Beta) -> ThresholdCurve {
-        let (sample, _) = self.tuning_sample(label);
+        let sample = self.tuning_sample(label);
         let (best, points) = thinned(&cuts(&sample), &sample, beta);
         ThresholdCurve { label, positives: sample.all_positives(), best, points }
     }

@@ -13,6 +13,12 @@ struct Column {
     missing: u64,
 }
 
+impl Column {
+    fn all_positives(&self) -> u64 {
+        self.positives.len() as u64 + self.missing
+    }
+}
+
 #[derive(Debug, Clone, Default)]
 struct Fold {
     documents: u64,
@@ -45,6 +51,10 @@ pub(super) struct Sample {
     pub(super) negatives: Vec<f32>,
     /// Positive documents without a score.
     pub(super) missing: u64,
+    /// Documents in the folds that take part, scored or not.
+    pub(super) documents: u64,
+    /// Folds that do not take part.
+    pub(super) folds_left_out: u32,
 }
 
 impl Sample {
@@ -135,7 +145,7 @@ impl HeldOut {
 
     /// Documents that carry a label.
     pub fn positives(&self, label: u32) -> u64 {
-        self.columns(label).map(|c| c.positives.len() as u64 + c.missing).sum()
+        self.columns(label).map(|(_, column)| column.all_positives()).sum()
     }
 
     /// Bytes on the heap, nearly.
@@ -144,34 +154,39 @@ impl HeldOut {
         self.folds.iter().flat_map(|fold| &fold.columns).map(column).sum()
     }
 
-    fn columns(&self, label: u32) -> impl Iterator<Item = &Column> {
-        self.folds.iter().filter_map(move |fold| fold.columns.get(label as usize))
+    fn columns(&self, label: u32) -> impl Iterator<Item = (&Fold, &Column)> {
+        self.folds.iter().filter_map(move |fold| Some((fold, fold.columns.get(label as usize)?)))
     }
 
-    /// Every score of a label.
+    /// The scores of a label in the folds where they mean something: when all its positive documents are in one fold,
+    /// the classifier of that fold has never seen the label, and its scores there are left out. (With a single fold
+    /// nothing is known about training, and everything takes part.)
     pub(super) fn sample(&self, label: u32) -> Sample {
-        self.gather(label, |_| true).0
+        self.gather(label, |_| true)
     }
 
-    /// The scores of a label in folds where it has a positive document, and how many other folds were left out: what
-    /// its threshold is tuned on. A fold without a positive could only push the threshold up.
-    pub(super) fn tuning_sample(&self, label: u32) -> (Sample, u32) {
-        self.gather(label, |column| column.positives.len() as u64 + column.missing > 0)
+    /// As [`sample`](Self::sample), without folds in which the label has no positive document: what its threshold is
+    /// tuned on (SPEC 9). Such a fold has no F of its own and could only push the threshold up.
+    pub(super) fn tuning_sample(&self, label: u32) -> Sample {
+        self.gather(label, |column| column.all_positives() > 0)
     }
 
-    fn gather(&self, label: u32, takes_part: impl Fn(&Column) -> bool) -> (Sample, u32) {
+    fn gather(&self, label: u32, takes_part: impl Fn(&Column) -> bool) -> Sample {
+        let all = self.positives(label);
+        let several = self.folds.iter().filter(|fold| fold.documents > 0).count() > 1;
         let mut sample = Sample::default();
-        let mut left_out = 0;
-        for column in self.columns(label) {
-            if takes_part(column) {
+        for (fold, column) in self.columns(label) {
+            let was_trained = !several || all > column.all_positives();
+            if was_trained && takes_part(column) {
                 sample.positives.extend_from_slice(&column.positives);
                 sample.negatives.extend_from_slice(&column.negatives);
                 sample.missing += column.missing;
+                sample.documents += fold.documents;
             } else {
-                left_out += 1;
+                sample.folds_left_out += u32::from(fold.documents > 0);
             }
         }
-        (sample, left_out)
+        sample
     }
 
     /// The number of top labels that maximises micro-averaged F_β, and that F; the smallest when several do. At least 1.

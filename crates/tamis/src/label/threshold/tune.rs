@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::curve::{ThresholdCurve, best_cut, cuts, threshold_below};
 use super::decide::Thresholds;
 use super::held_out::{HeldOut, Sample};
-use super::policy::{Pcut, Rcut, Scut, Threshold};
+use super::policy::{Rcut, Scut, Threshold};
 use crate::measure::{Beta, Tally};
 use crate::{Error, Result};
 
@@ -28,6 +28,9 @@ pub struct ThresholdReport {
     pub documents: u64,
     /// Labels without a held-out positive: never assigned.
     pub without_positives: Vec<u32>,
+    /// Labels whose positives are all in one fold, so that no classifier was trained on others: never assigned, unless
+    /// `rare` lets them share a threshold.
+    pub untunable: Vec<u32>,
     /// Labels with positives that no threshold finds (they are in no list): never assigned.
     pub unreachable: Vec<u32>,
     /// Labels that share a threshold because they are rare.
@@ -52,6 +55,7 @@ impl Threshold {
         let untouched = ThresholdReport {
             documents: held_out.documents(),
             without_positives: Vec::new(),
+            untunable: Vec::new(),
             unreachable: Vec::new(),
             shared: Vec::new(),
             silenced: Vec::new(),
@@ -69,8 +73,11 @@ impl Threshold {
                 by_label(*self, held_out, scut.beta, untouched, |labels| scut_all(&scut, held_out, labels))
             }
             Self::Pcut(pcut) => by_label(*self, held_out, Beta::ONE, untouched, |labels| {
+                let documents = held_out.documents() as f64;
                 labels.par_iter_mut().for_each(|label| {
-                    label.threshold = pcut_threshold(&pcut, &held_out.sample(label.curve.label), label.curve.positives);
+                    let sample = held_out.sample(label.curve.label);
+                    let prior = label.positives as f64 / documents;
+                    label.threshold = pcut_threshold(sample, pcut.x * prior);
                 });
             }),
             _ => Ok(Tuned { thresholds: Thresholds::untuned(*self)?, curves: Vec::new(), report: untouched }),
@@ -81,6 +88,8 @@ impl Threshold {
 /// A label while it is tuned.
 struct Label {
     curve: ThresholdCurve,
+    /// Over all folds.
+    positives: u64,
     threshold: Option<f64>,
     folds_left_out: u32,
     shared: bool,
@@ -99,8 +108,9 @@ fn by_label(
         .into_par_iter()
         .map(|label| {
             let curve = held_out.curve(label, beta);
-            let (_, folds_left_out) = held_out.tuning_sample(label);
-            Label { curve, threshold: None, folds_left_out, shared: false, silenced: false }
+            let folds_left_out = held_out.tuning_sample(label).folds_left_out;
+            let positives = held_out.positives(label);
+            Label { curve, positives, threshold: None, folds_left_out, shared: false, silenced: false }
         })
         .collect();
     set_thresholds(&mut labels);
@@ -110,7 +120,7 @@ fn by_label(
     let (mut sum, mut with_positives) = (0.0, 0u64);
     for (tally, label) in tallies.iter().zip(&labels) {
         all.merge(tally);
-        if label.curve.positives > 0 {
+        if label.positives > 0 {
             sum += tally.f(beta).unwrap_or(0.0);
             with_positives += 1;
         }
@@ -119,7 +129,8 @@ fn by_label(
         labels.iter().filter(|l| which(l)).map(|l| l.curve.label).collect()
     };
     let report = ThresholdReport {
-        without_positives: those(&|l| l.curve.positives == 0),
+        without_positives: those(&|l| l.positives == 0),
+        untunable: those(&|l| l.positives > 0 && l.curve.positives == 0 && !l.shared),
         unreachable: those(&|l| l.curve.positives > 0 && l.threshold.is_none()),
         shared: those(&|l| l.shared),
         silenced: those(&|l| l.silenced),
@@ -139,14 +150,15 @@ fn tally(held_out: &HeldOut, label: &Label) -> Tally {
     let threshold = label.threshold.unwrap_or(f64::INFINITY);
     let reach = |scores: &[f32]| scores.iter().filter(|&&s| f64::from(s) >= threshold).count() as u64;
     let right = reach(&sample.positives);
-    Tally { right, wrong: reach(&sample.negatives), missed: sample.all_positives() - right }
+    // Positives in folds that take no part are missed.
+    Tally { right, wrong: reach(&sample.negatives), missed: label.positives - right }
 }
 
 fn scut_all(scut: &Scut, held_out: &HeldOut, labels: &mut [Label]) {
     let mut rare = Sample::default();
-    for label in labels.iter_mut().filter(|l| (1..u64::from(scut.rare)).contains(&l.curve.positives)) {
+    for label in labels.iter_mut().filter(|l| (1..u64::from(scut.rare)).contains(&l.positives)) {
         label.shared = true;
-        let (own, _) = held_out.tuning_sample(label.curve.label);
+        let own = held_out.tuning_sample(label.curve.label);
         rare.positives.extend(own.positives);
         rare.negatives.extend(own.negatives);
         rare.missing += own.missing;
@@ -160,7 +172,7 @@ fn scut_all(scut: &Scut, held_out: &HeldOut, labels: &mut [Label]) {
         let Some(best) = label.curve.best else { return };
         label.threshold = Some(best.threshold);
         if f64::from(best.f) < scut.fbr {
-            let (sample, _) = held_out.tuning_sample(label.curve.label);
+            let sample = held_out.tuning_sample(label.curve.label);
             let highest = sample.positives.iter().chain(&sample.negatives).copied().max_by(f32::total_cmp);
             label.threshold = highest.map(f64::from);
             label.silenced = true;
@@ -168,11 +180,12 @@ fn scut_all(scut: &Scut, held_out: &HeldOut, labels: &mut [Label]) {
     });
 }
 
-/// The threshold that gives a label `x` times as many held-out documents as it has positives. Documents with equal
-/// scores are not told apart: rather fewer than too many get it.
-fn pcut_threshold(pcut: &Pcut, sample: &Sample, positives: u64) -> Option<f64> {
-    let wanted = (pcut.x * positives as f64).round() as usize;
-    let mut scores: Vec<f32> = sample.positives.iter().chain(&sample.negatives).copied().collect();
+/// The threshold that gives a label this share of the documents. Documents with equal scores are not told apart:
+/// rather fewer than too many get it.
+fn pcut_threshold(sample: Sample, share: f64) -> Option<f64> {
+    let wanted = (share * sample.documents as f64).round() as usize;
+    let mut scores = sample.positives;
+    scores.extend(sample.negatives);
     if wanted == 0 || scores.is_empty() {
         return None;
     }
