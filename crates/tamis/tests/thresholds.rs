@@ -98,8 +98,8 @@ proptest! {
     #[test]
     fn greedy_exact_climbs(table in table(1..=4, 40), utility in utility()) {
         let options = Options { utility, ..Options::default() };
-        let once = run(&table, Method::GreedyExact, &Options { until_stable: false, ..options.clone() });
-        let stable = run(&table, Method::GreedyExact, &options);
+        let once = run(&table, Method::GreedyExact, &options);
+        let stable = run(&table, Method::GreedyExact, &Options { until_stable: true, ..options });
         prop_assert!(once.utility <= stable.utility);
         for level in 0..table.depth() {
             for &candidate in table.level(level) {

@@ -32,8 +32,7 @@ pub(super) fn run(table: &ScoreTable, options: &Options, progress: &dyn Progress
     let deadline = options.seconds.map(|s| begin + Duration::from_secs_f64(s.min(1e9)));
     let ranks = Ranks::of(table);
     let scorer = table.scorer(options.utility);
-    let units = table.units();
-    let (at, value) = starts::best(table, &ranks, &units, scorer, options)?;
+    let (at, value) = starts::best(table, &ranks, scorer, options)?;
     let bounder = Bounder::new(table, &ranks);
     let mut search = Search { bounder: &bounder, scorer, at, value, open: BinaryHeap::new(), boxes: 0 };
     let stopped = || progress.cancelled() || deadline.is_some_and(|d| Instant::now() >= d);
