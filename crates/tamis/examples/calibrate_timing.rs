@@ -54,11 +54,6 @@ fn main() {
         );
         let stable = Options { until_stable: true, ..Options::default() };
         let (greedy_time, greedy) = time(50, || select(table, Method::GreedyExact, &stable).unwrap());
-        println!(
-            "{:?} {:?}",
-            tsa.steps.iter().map(|s| (s.seconds * 1e6) as u32).collect::<Vec<_>>(),
-            greedy.steps.iter().map(|s| (s.seconds * 1e6) as u32).collect::<Vec<_>>()
-        );
         let (once_time, greedy_once) = time(50, || select(table, Method::GreedyExact, &options).unwrap());
         println!(
             "  greedy-exact {:.4} {:8.3} ms, {:.2} × tsa; one pass {:.4} {:8.3} ms, {:.2} × tsa",
