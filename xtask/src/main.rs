@@ -1,1 +1,27 @@
-fn main() {}
+//! `cargo xtask`: everything about the project that is not the product.
+//!
+//! ```text
+//! cargo xtask test [FILTER]   installs what the tests need and runs all of them
+//! cargo xtask bench NAME      prints a table: what was run, ours, peer, ratio
+//! cargo xtask docs            writes the pages that are made from the code; --check fails when they are stale
+//! ```
+
+mod bench;
+mod docs;
+mod run;
+mod test;
+
+use anyhow::{Result, bail};
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["test", filter @ ..] => test::run(filter),
+        ["bench"] => bench::list(),
+        ["bench", name, rest @ ..] => bench::run(name, rest),
+        ["docs"] => docs::write(),
+        ["docs", "--check"] => docs::check(),
+        _ => bail!("usage: cargo xtask test [FILTER] | bench [NAME] | docs [--check]"),
+    }
+}

@@ -1,1 +1,60 @@
-fn main() {}
+//! The `tamis` command: parse, make one library call, print, translate the error.
+
+mod commands;
+mod corpus_args;
+mod global;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::commands::Command;
+use crate::global::Global;
+
+/// Text categorisation you can read: find the few words that matter, train small classifiers, set their thresholds well.
+#[derive(Parser)]
+#[command(name = "tamis", version, propagate_version = true, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 the machine failed (disk, memory, interrupted); \
+2 the input or the command line is at fault, and the message says where.";
+
+fn main() -> ExitCode {
+    let Cli { global, command } = Cli::parse();
+    let result = global.set_up().and_then(|()| command.run(&global));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::print_error(&error);
+            ExitCode::from(exit_code(&error))
+        }
+    }
+}
+
+/// 2 when the user can mend it, 1 when not.
+fn exit_code(error: &anyhow::Error) -> u8 {
+    match error.downcast_ref::<tamis::Error>() {
+        Some(error) if !error.is_input() => 1,
+        Some(_) => 2,
+        None if error.downcast_ref::<std::io::Error>().is_some() => 1,
+        None => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

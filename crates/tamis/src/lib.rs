@@ -15,6 +15,8 @@ pub mod measure;
 pub mod report;
 pub mod study;
 
+pub mod atomic;
+mod container;
 mod error;
 mod progress;
 

@@ -1,13 +1,21 @@
 //! Tokens → ids → sparse counts → contingency.
 
 mod contingency;
+mod counter;
 mod csr;
+mod file;
+mod interner;
+mod summary;
 mod vocabulary;
 
 use std::sync::Arc;
 
 pub use contingency::{Cell, Contingency, ContingencyParts, Meeting};
+pub use counter::{CountOptions, CountReport, Counted, Pruned, count, count_contingency};
 pub use csr::Csr;
+pub use file::CountsFile;
+pub(crate) use interner::Interner;
+pub use summary::{Duplicates, LabelSize, Spread, Summary};
 pub use vocabulary::Vocabulary;
 
 use crate::corpus::Part;
@@ -49,6 +57,12 @@ impl Counts {
     /// The documents of a part of the given split, in order.
     pub fn part(&self, part: Part) -> Vec<usize> {
         (0..self.len()).filter(|&row| self.parts[row] == Some(part)).collect()
+    }
+
+    /// The documents to learn from: the train part where the corpus gives a split, all documents where it does not
+    /// (SPEC 1).
+    pub fn training(&self) -> Vec<usize> {
+        if self.parts.iter().all(Option::is_none) { (0..self.len()).collect() } else { self.part(Part::Train) }
     }
 
     /// The given documents as a corpus of its own; vocabulary and labels stay as they are.

@@ -6,6 +6,9 @@ use std::sync::OnceLock;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
+use crate::Result;
+use crate::container::{Builder, Container};
+
 /// Distinct names in byte order; the number of a name is its place. Sorting makes numbers independent of reading
 /// order, threads and parts, so merging and saving are deterministic.
 ///
@@ -94,9 +97,28 @@ impl Vocabulary {
         (0..self.len() as u32).map(|id| self.name(id))
     }
 
-    /// All names in one string, and where each ends: the form that files store.
-    pub fn parts(&self) -> (&str, &[usize]) {
-        (&self.text, &self.ends)
+    /// Adds the names to a file as two sections, `NAME` and `NAME ends`.
+    pub(crate) fn store(&self, file: &mut Builder, name: &str) {
+        file.add(name, self.text.as_bytes().to_vec());
+        file.add_slice(&format!("{name} ends"), &self.ends.iter().map(|&e| e as u64).collect::<Vec<_>>());
+    }
+
+    /// Reads the names that [`Vocabulary::store`] wrote.
+    pub(crate) fn load(file: &Container, name: &str) -> Result<Self> {
+        let text = file.text(name)?;
+        let mut names = Self { text: text.to_owned(), ..Self::default() };
+        let mut start = 0usize;
+        for &end in file.slice::<u64>(&format!("{name} ends"))? {
+            let end = end as usize;
+            let next =
+                text.get(start..end).ok_or_else(|| file.error(format!("section {name} is not a list of names")))?;
+            if names.ends.last().is_some() && names.name(names.len() as u32 - 1) >= next {
+                return Err(file.error(format!("section {name} is not in order")));
+            }
+            names.ends.push(end);
+            start = end;
+        }
+        if start == text.len() { Ok(names) } else { Err(file.error(format!("section {name} is not a list of names"))) }
     }
 
     /// The union of two, and for each input the new number of each old one (ascending).

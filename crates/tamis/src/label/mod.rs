@@ -1,9 +1,11 @@
 //! Vectors → ranked labels → decided labels: classifiers, thresholds, taxonomies, the model file.
 
+mod knn;
 pub mod pipeline;
 mod problem;
 mod taxonomy;
 
+pub use knn::{Knn, KnnOptions, KnnSweep, Nested, Similarity, SweepPlace};
 pub use problem::{Problem, Query};
 pub use taxonomy::{NodeRecord, ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};
 
@@ -32,6 +34,8 @@ pub struct Scratch {
     pub(crate) sums: Vec<f64>,
     /// Places of `sums` that are not zero.
     pub(crate) touched: Vec<u32>,
+    /// What neighbours need.
+    pub(crate) knn: knn::KnnMemory,
 }
 
 /// A fitted classifier: it ranks labels; thresholds decide (SPEC 7, 9).

@@ -1,1 +1,11 @@
-//! Numbers → tables, CSV, JSON, SVG plots, one self-contained HTML page.
+//! Numbers → tables, SVG plots, one self-contained HTML page.
+
+mod axis;
+mod page;
+mod plot;
+mod svg;
+
+pub use axis::Axis;
+pub use page::{Page, TreeNode};
+pub use plot::{Bar, HeatMap, Point, Series, bars, lines, scatter};
+pub use svg::{escape, short};

@@ -1,0 +1,57 @@
+//! `tamis convert`: any format into any other.
+
+use std::path::{Path, PathBuf};
+
+use tamis::corpus::{Format, WriteOptions, Writer};
+
+use crate::corpus_args::{ReadArgs, Source, open};
+use crate::global::Global;
+use crate::output::grouped;
+
+/// Convert a corpus to another format; the ending of OUT says which, and the compression.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Files or folders of one corpus, `-` for standard input, or `synth:…`; then the file or folder to write
+    /// (`-`: standard output).
+    #[arg(required = true, num_args = 2.., value_names = ["IN", "OUT"])]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    /// Format to write; told from the ending when not given.
+    #[arg(long, value_name = "FORMAT", value_parser = str::parse::<Format>)]
+    to: Option<Format>,
+    /// What separates labels in a column that is written.
+    #[arg(long, value_name = "TEXT", default_value = ";")]
+    to_separator: String,
+}
+
+pub(crate) fn run(mut args: Args, global: &Global) -> anyhow::Result<()> {
+    let output = args.paths.pop().unwrap_or_default();
+    let options = WriteOptions { to: args.to, label_separator: args.to_separator.clone(), ..WriteOptions::default() };
+    let source = open(&args.paths, &args.read, global)?;
+    let mut writer = create(&output, &options)?;
+    match &source {
+        Source::Files(corpus) => {
+            let tally = corpus.for_each(|document| writer.write(&document))?;
+            if tally.skipped.count > 0 {
+                tracing::warn!("{}", tally.skipped);
+            }
+        }
+        Source::Built(options) => {
+            for document in tamis::corpus::synth::documents(options)? {
+                writer.write(&document)?;
+            }
+        }
+    }
+    tracing::info!("{} documents written", grouped(writer.finish()?));
+    Ok(())
+}
+
+/// A file, a folder, or standard output for `-`.
+pub(crate) fn create(output: &Path, options: &WriteOptions) -> tamis::Result<Writer> {
+    if output == Path::new("-") {
+        Writer::to_stream(Box::new(std::io::BufWriter::new(std::io::stdout())), options)
+    } else {
+        Writer::create(output, options)
+    }
+}

@@ -1,0 +1,163 @@
+//! `tamis inspect`: what a corpus or a file of ours is like, and what is wrong with it.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::json;
+use tamis::counts::{CountsFile, Spread, Summary};
+use tamis::label::{Separator, Taxonomy};
+
+use crate::corpus_args::{CorpusArgs, TextArgs, counts};
+use crate::global::Global;
+use crate::output::{Format, Rows, grouped, print_json, stdout, trimmed};
+
+/// Show what a corpus is like: documents, labels, lengths, vocabulary, problems. Also shows counts files.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    corpus: CorpusArgs,
+    #[command(flatten)]
+    text: TextArgs,
+    /// Form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    if let [path] = args.corpus.paths.as_slice() {
+        if CountsFile::is_one(path) {
+            return counts_file(path, args.format, global);
+        }
+    }
+    let options = args.text.options(args.corpus.read.on_error)?;
+    let source = args.corpus.open(global)?;
+    let counts = counts(&source, &options, global)?;
+    let summary = Summary::of(&counts);
+    if args.format == Format::Json {
+        return print_json(&json!({ "format": source.describe(), "summary": summary, "text": options.text }));
+    }
+    let mut facts = Rows::new(["what", "value"]);
+    let mut fact = |what: &str, value: String| facts.push([what.to_owned(), value]);
+    let n = |n: usize| grouped(n as u64);
+    fact("format", source.describe());
+    fact("documents", n(summary.documents));
+    if summary.train + summary.test > 0 {
+        let unused = summary.documents - summary.train - summary.test;
+        let rest = if unused > 0 { format!(", {} in neither part", n(unused)) } else { String::new() };
+        fact("given split", format!("{} train, {} test{rest}", n(summary.train), n(summary.test)));
+    }
+    if let Some((first, last)) = &summary.dates {
+        fact("dates", format!("{first} to {last}"));
+    }
+    fact("labels", n(summary.labels));
+    if summary.labels_in_both_parts > 0 {
+        fact("labels in train and test", n(summary.labels_in_both_parts));
+    }
+    fact("labelled documents", n(summary.labelled));
+    fact("with several labels", n(summary.multi_labelled));
+    fact("labels a labelled document", format!("{:.3}", summary.cardinality));
+    fact("documents a label", spread(&summary.label_sizes));
+    fact("tokens", grouped(summary.tokens));
+    fact("distinct terms", n(summary.terms));
+    fact("terms in one document", n(summary.single_document_terms));
+    fact("tokens a document", spread(&summary.lengths));
+    fact("distinct terms a document", spread(&summary.distinct));
+    let mut labels = Rows::new(["label", "documents", "share"]);
+    for l in &summary.largest {
+        let share = 100.0 * f64::from(l.documents) / summary.documents as f64;
+        labels.push([l.label.clone(), grouped(u64::from(l.documents)), format!("{share:.1}%")]);
+    }
+    let mut growth = Rows::new(["documents", "distinct terms"]);
+    for &(documents, terms) in &summary.growth {
+        growth.push([n(documents), n(terms)]);
+    }
+    let mut out = stdout();
+    if args.format == Format::Tsv {
+        facts.write_tsv(&mut out)?;
+    } else {
+        writeln!(out, "{}\n", trimmed(&facts.table(global)))?;
+        if summary.labels > 0 {
+            writeln!(out, "Largest labels\n{}\n", trimmed(&labels.table(global)))?;
+        }
+        let by_name = Taxonomy::from_names(counts.labels.iter(), Separator::Auto).ok();
+        if let Some(tree) = by_name.filter(|tree| tree.height() > 1) {
+            let (nodes, roots) = (tree.len(), tree.roots().count());
+            writeln!(out, "Hierarchy in the label names: {nodes} nodes, {roots} roots, depth {}\n", tree.height())?;
+        }
+        writeln!(out, "Vocabulary growth\n{}\n", trimmed(&growth.table(global)))?;
+        writeln!(out, "Problems")?;
+        problems(&summary, &mut out)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn spread(s: &Spread) -> String {
+    format!("{} to {}, median {}, mean {:.1}", s.min, s.max, s.median, s.mean)
+}
+
+fn problems(summary: &Summary, out: &mut impl Write) -> std::io::Result<()> {
+    let mut none = true;
+    let mut problem = |text: String| {
+        none = false;
+        writeln!(out, "  {text}")
+    };
+    let some = |names: &[String]| {
+        let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+        if names.len() > 5 { format!("{shown}, …") } else { shown }
+    };
+    if summary.labels == 0 {
+        problem("no document has a label: nothing can be learned from this corpus".into())?;
+    } else if summary.labelled < summary.documents {
+        problem(format!("{} documents have no label", grouped((summary.documents - summary.labelled) as u64)))?;
+    }
+    if !summary.empty.is_empty() {
+        problem(format!("{} documents have no word: {}", grouped(summary.empty.len() as u64), some(&summary.empty)))?;
+    }
+    let singles = &summary.single_document_labels;
+    if !singles.is_empty() {
+        problem(format!("{} labels have one document only: {}", singles.len(), some(singles)))?;
+    }
+    let twins = &summary.duplicates;
+    if twins.groups > 0 {
+        problem(format!(
+            "{} documents repeat the words of an earlier one ({} differently labelled, {} groups across train and \
+             test), such as {}",
+            grouped(twins.surplus as u64),
+            twins.differently_labelled,
+            twins.across_parts,
+            twins.examples[0].join(" = ")
+        ))?;
+    }
+    if none { writeln!(out, "  none found") } else { Ok(()) }
+}
+
+fn counts_file(path: &Path, format: Format, global: &Global) -> anyhow::Result<()> {
+    let CountsFile { text, pruned, contingency } = CountsFile::read(path)?;
+    if format == Format::Json {
+        return print_json(&json!({
+            "kind": "counts",
+            "documents": contingency.documents(),
+            "tokens": contingency.tokens(),
+            "terms": contingency.terms(),
+            "labels": contingency.labels().len(),
+            "meetings": contingency.meetings().entries(),
+            "pruned": pruned,
+            "text": text,
+        }));
+    }
+    let mut rows = Rows::new(["what", "value"]);
+    rows.push(["kind", "counts"]);
+    for (what, value) in [
+        ("documents", contingency.documents()),
+        ("tokens", contingency.tokens()),
+        ("terms", contingency.terms() as u64),
+        ("labels", contingency.labels().len() as u64),
+        ("term–label pairs that meet", contingency.meetings().entries() as u64),
+        ("terms pruned while counting", pruned.terms),
+    ] {
+        rows.push([what.to_owned(), grouped(value)]);
+    }
+    rows.push(["text options".to_owned(), serde_json::to_string(&text)?]);
+    crate::output::print_rows(&rows, format, global)
+}

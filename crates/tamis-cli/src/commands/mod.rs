@@ -1,0 +1,43 @@
+//! One short file for each subcommand.
+
+mod complete;
+mod convert;
+mod count;
+mod inspect;
+mod list;
+mod merge;
+mod rank;
+mod synth;
+
+use clap::Subcommand;
+
+use crate::global::Global;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Inspect(inspect::Args),
+    Convert(convert::Args),
+    Synth(synth::Args),
+    Count(count::Args),
+    Merge(merge::Args),
+    Rank(rank::Args),
+    List(list::Args),
+    Completions(complete::CompletionArgs),
+    Man(complete::ManArgs),
+}
+
+impl Command {
+    pub(crate) fn run(self, global: &Global) -> anyhow::Result<()> {
+        match self {
+            Self::Inspect(args) => inspect::run(args, global),
+            Self::Convert(args) => convert::run(args, global),
+            Self::Synth(args) => synth::run(args, global),
+            Self::Count(args) => count::run(args, global),
+            Self::Merge(args) => merge::run(args),
+            Self::Rank(args) => rank::run(args, global),
+            Self::List(args) => list::run(args, global),
+            Self::Completions(args) => complete::completions(args),
+            Self::Man(args) => complete::man(args),
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! How commands are given a corpus, and how its text becomes terms.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use tamis::corpus::synth::{self, Shape, SynthOptions};
+use tamis::corpus::{
+    Batches, Corpus, Digits, Encoding, Fields, Format, OnError, ReadOptions, ReutersLabels, ReutersOptions,
+    ReutersSplit, ReviewLabels, TextOptions, Unused, Values, Words,
+};
+use tamis::counts::{Contingency, CountOptions, CountReport, Counted, Counts, Vocabulary};
+
+use crate::global::Global;
+
+/// A corpus on the command line.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CorpusArgs {
+    /// Files or folders of one corpus, `-` for standard input, or `synth:topics[:N]` and `synth:rcv1[:N]` for the
+    /// built-in ones.
+    #[arg(required = true, value_name = "CORPUS")]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+/// How a corpus is read.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct ReadArgs {
+    /// Format of the corpus; told from name and content when not given (`tamis list formats`).
+    #[arg(long, value_name = "FORMAT", value_parser = str::parse::<Format>)]
+    pub(crate) from: Option<Format>,
+    /// Encoding of the text, such as latin1; UTF-8 when not given.
+    #[arg(long, value_name = "NAME", value_parser = str::parse::<Encoding>)]
+    encoding: Option<Encoding>,
+    /// What a malformed record does: stop or skip.
+    #[arg(long, value_name = "stop|skip", default_value_t, value_parser = str::parse::<OnError>)]
+    pub(crate) on_error: OnError,
+    /// Longest record allowed.
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
+    max_record: usize,
+    /// Field or column of the id.
+    #[arg(long, value_name = "NAME")]
+    id_field: Option<String>,
+    /// Field or column of the text.
+    #[arg(long, value_name = "NAME")]
+    text_field: Option<String>,
+    /// Field of ready tokens.
+    #[arg(long, value_name = "NAME")]
+    tokens_field: Option<String>,
+    /// Field or column of the labels.
+    #[arg(long, value_name = "NAME")]
+    labels_field: Option<String>,
+    /// Field or column that says train or test.
+    #[arg(long, value_name = "NAME")]
+    split_field: Option<String>,
+    /// Field or column of the date.
+    #[arg(long, value_name = "NAME")]
+    date_field: Option<String>,
+    /// What separates labels in a column.
+    #[arg(long, value_name = "TEXT", default_value = ";")]
+    label_separator: String,
+    /// What labels begin with in fastText lines.
+    #[arg(long, value_name = "TEXT", default_value = "__label__")]
+    label_prefix: String,
+    /// What svmlight values mean: auto, counts or presence.
+    #[arg(long, value_name = "MEANING", default_value_t, value_parser = str::parse::<Values>)]
+    values: Values,
+    /// Topics of RCV1-v2 token files; all *.qrels beside them when not given.
+    #[arg(long, value_name = "FILE")]
+    qrels: Option<PathBuf>,
+    /// Reuters-21578: modapte, modlewis or none.
+    #[arg(long, value_name = "SPLIT", default_value_t, value_parser = str::parse::<ReutersSplit>)]
+    reuters_split: ReutersSplit,
+    /// Reuters-21578: topics, places, people, orgs or exchanges.
+    #[arg(long, value_name = "SET", default_value_t, value_parser = str::parse::<ReutersLabels>)]
+    reuters_labels: ReutersLabels,
+    /// Reuters-21578: keep or drop stories that are in neither part of the split.
+    #[arg(long, value_name = "keep|drop", default_value_t, value_parser = str::parse::<Unused>)]
+    reuters_unused: Unused,
+    /// Reviews: polarity or stars.
+    #[arg(long, value_name = "LABEL", default_value_t, value_parser = str::parse::<ReviewLabels>)]
+    review_labels: ReviewLabels,
+}
+
+impl ReadArgs {
+    pub(crate) fn options(&self) -> ReadOptions {
+        ReadOptions {
+            from: self.from,
+            encoding: self.encoding,
+            on_error: self.on_error,
+            max_record_bytes: self.max_record,
+            fields: Fields {
+                id: self.id_field.clone(),
+                text: self.text_field.clone(),
+                tokens: self.tokens_field.clone(),
+                labels: self.labels_field.clone(),
+                split: self.split_field.clone(),
+                date: self.date_field.clone(),
+            },
+            label_separator: self.label_separator.clone(),
+            label_prefix: self.label_prefix.clone(),
+            values: self.values,
+            qrels: self.qrels.clone(),
+            reuters: ReutersOptions {
+                labels: self.reuters_labels,
+                split: self.reuters_split,
+                unused: self.reuters_unused,
+            },
+            review_labels: self.review_labels,
+            ..ReadOptions::default()
+        }
+    }
+}
+
+/// Where documents come from.
+pub(crate) enum Source {
+    /// Files, folders, standard input.
+    Files(Corpus),
+    /// The built-in generator.
+    Built(SynthOptions),
+}
+
+impl Source {
+    /// The documents from the beginning.
+    pub(crate) fn batches(&self) -> tamis::Result<Box<dyn Batches>> {
+        match self {
+            Self::Files(corpus) => corpus.batches(),
+            Self::Built(options) => synth::batches(options),
+        }
+    }
+
+    /// What the corpus is, for people.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Files(corpus) => corpus.format().to_string(),
+            Self::Built(options) => format!("built-in ({})", options.shape),
+        }
+    }
+}
+
+impl CorpusArgs {
+    /// Finds and recognises the corpus.
+    pub(crate) fn open(&self, global: &Global) -> anyhow::Result<Source> {
+        open(&self.paths, &self.read, global)
+    }
+}
+
+/// Finds and recognises a corpus.
+pub(crate) fn open(paths: &[PathBuf], read: &ReadArgs, global: &Global) -> anyhow::Result<Source> {
+    if let [path] = paths {
+        if let Some(name) = path.to_str().and_then(|p| p.strip_prefix("synth:")) {
+            return Ok(Source::Built(built_in(name, global.seed)?));
+        }
+    }
+    Ok(Source::Files(tamis::corpus::open(paths, &read.options())?))
+}
+
+fn built_in(name: &str, seed: u64) -> anyhow::Result<SynthOptions> {
+    let (shape, documents) = name.split_once(':').map_or((name, None), |(s, n)| (s, Some(n)));
+    let mut options = SynthOptions { seed, ..SynthOptions::of(shape.parse::<Shape>()?) };
+    if let Some(documents) = documents {
+        options.documents = documents
+            .replace(['_', ','], "")
+            .parse()
+            .with_context(|| format!("synth:{name}: {documents:?} is not a number of documents"))?;
+    }
+    Ok(options)
+}
+
+/// How text becomes terms.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Text")]
+pub(crate) struct TextArgs {
+    /// What a word is: unicode (UAX 29), letters ([A-Za-z]+) or blanks (what stands between blanks).
+    #[arg(long, value_name = "KIND", default_value = "unicode", value_parser = words)]
+    words: Words,
+    /// Keep upper and lower case apart.
+    #[arg(long)]
+    keep_case: bool,
+    /// Shortest word, in characters.
+    #[arg(long, value_name = "N", default_value_t = TextOptions::default().min_length)]
+    min_length: usize,
+    /// Longest word, in characters.
+    #[arg(long, value_name = "N", default_value_t = TextOptions::default().max_length)]
+    max_length: usize,
+    /// Digits: keep, fold (all become 0), numbers (drop words without a letter), drop (drop words with a digit).
+    #[arg(long, value_name = "POLICY", default_value = "keep", value_parser = digits)]
+    digits: Digits,
+    /// Words to leave out: a language, such as english, or a file with a word in each line.
+    #[arg(long, value_name = "LANGUAGE|FILE")]
+    stop_words: Option<String>,
+    /// Snowball stemming for a language, such as english.
+    #[arg(long, value_name = "LANGUAGE")]
+    stem: Option<String>,
+    /// Word n-grams of 1 to N words.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    ngrams: usize,
+    /// Character n-grams instead of words, such as 3-5.
+    #[arg(long, value_name = "LOW-HIGH", value_parser = range)]
+    char_ngrams: Option<(usize, usize)>,
+    /// Count only the terms of this file, one in each line.
+    #[arg(long, value_name = "FILE")]
+    vocabulary: Option<PathBuf>,
+    /// About how much memory the counts may take; beyond it rare terms are pruned while counting.
+    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = size)]
+    memory: usize,
+}
+
+impl TextArgs {
+    /// The options for counting.
+    pub(crate) fn options(&self, on_error: OnError) -> anyhow::Result<CountOptions> {
+        let mut text = TextOptions {
+            words: self.words,
+            lowercase: !self.keep_case,
+            min_length: self.min_length,
+            max_length: self.max_length,
+            digits: self.digits,
+            ngrams: self.ngrams,
+            char_ngrams: self.char_ngrams,
+            ..TextOptions::default()
+        };
+        if let Some(name) = &self.stop_words {
+            text.stop_words = stop_words(name)?;
+        }
+        if let Some(language) = &self.stem {
+            text = text.stemmed(language)?;
+        }
+        text.validate()?;
+        let vocabulary = self.vocabulary.as_ref().map(|file| -> anyhow::Result<_> {
+            let lines = std::fs::read_to_string(file).map_err(|e| tamis::Error::io(file, e))?;
+            Ok(Arc::new(Vocabulary::new(lines.lines().map(str::trim).filter(|l| !l.is_empty()))))
+        });
+        Ok(CountOptions { text, memory: self.memory, vocabulary: vocabulary.transpose()?, on_error })
+    }
+}
+
+/// A language's list, or the words of a file.
+fn stop_words(name: &str) -> anyhow::Result<Vec<String>> {
+    let unknown = match tamis::corpus::stop_words(name) {
+        Ok(words) => return Ok(words),
+        Err(error) => error,
+    };
+    let Ok(lines) = std::fs::read_to_string(name) else {
+        return Err(anyhow::Error::from(unknown).context(format!("--stop-words {name}: no such file or language")));
+    };
+    let mut words: Vec<String> =
+        lines.lines().map(|l| l.trim().to_lowercase()).filter(|l| !l.is_empty() && !l.starts_with('#')).collect();
+    words.sort_unstable();
+    words.dedup();
+    Ok(words)
+}
+
+fn words(name: &str) -> tamis::Result<Words> {
+    let found = Words::ALL.into_iter().find(|(n, _)| *n == name).map(|(_, w)| w);
+    found.ok_or_else(|| tamis::Error::unknown("kind of word", name, Words::ALL.map(|(n, _)| n)))
+}
+
+fn digits(name: &str) -> tamis::Result<Digits> {
+    let found = Digits::ALL.into_iter().find(|(n, _)| *n == name).map(|(_, d)| d);
+    found.ok_or_else(|| tamis::Error::unknown("digits policy", name, Digits::ALL.map(|(n, _)| n)))
+}
+
+fn range(text: &str) -> anyhow::Result<(usize, usize)> {
+    let (low, high) = text.split_once('-').unwrap_or((text, text));
+    Ok((low.trim().parse()?, high.trim().parse()?))
+}
+
+/// 64M, 4G, 100000.
+pub(crate) fn size(text: &str) -> anyhow::Result<usize> {
+    let text = text.trim().trim_end_matches(['B', 'b']).trim_end_matches('i');
+    let (digits, shift) = match text.chars().last() {
+        Some('k' | 'K') => (&text[..text.len() - 1], 10),
+        Some('m' | 'M') => (&text[..text.len() - 1], 20),
+        Some('g' | 'G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number: f64 = digits.trim().parse().with_context(|| format!("{text:?} is not a size such as 512M or 4G"))?;
+    if !(number > 0.0) {
+        bail!("a size must be above 0");
+    }
+    Ok((number * f64::from(1u32 << shift)) as usize)
+}
+
+/// Says on standard error what counting passed over.
+pub(crate) fn tell(report: &CountReport) {
+    if report.skipped.count > 0 {
+        tracing::warn!("{}", report.skipped);
+    }
+    let pruned = report.pruned;
+    if pruned.rounds > 0 {
+        tracing::warn!(
+            "memory ran out {} time(s): {} rare terms were pruned, and counts of terms that came back may be short by \
+             up to {} documents; raise --memory to keep all",
+            pruned.rounds,
+            pruned.terms,
+            pruned.short_by
+        );
+    }
+}
+
+/// Counts a corpus, documents and all; a corpus without documents is an error.
+pub(crate) fn counts(source: &Source, options: &CountOptions, global: &Global) -> anyhow::Result<Counts> {
+    let (counts, report) = tamis::counts::count(source.batches()?, options, &global.progress())?;
+    tell(&report);
+    if let (true, Source::Files(corpus)) = (counts.is_empty(), source) {
+        return Err(corpus.no_documents(&report.skipped).into());
+    }
+    Ok(counts)
+}
+
+/// The same, for work that is meaningless without labels.
+pub(crate) fn labelled_counts(source: &Source, options: &CountOptions, global: &Global) -> anyhow::Result<Counts> {
+    let counts = counts(source, options, global)?;
+    if let (true, Source::Files(corpus)) = (counts.labels.is_empty(), source) {
+        return Err(corpus.no_labels().into());
+    }
+    Ok(counts)
+}
+
+/// Counts a corpus of any size into a contingency.
+pub(crate) fn contingency(
+    source: &Source,
+    counted: Counted,
+    options: &CountOptions,
+    global: &Global,
+) -> anyhow::Result<(Contingency, CountReport)> {
+    let (contingency, report) =
+        tamis::counts::count_contingency(source.batches()?, counted, options, &global.progress())?;
+    tell(&report);
+    if let (0, Source::Files(corpus)) = (contingency.documents(), source) {
+        return Err(corpus.no_documents(&report.skipped).into());
+    }
+    Ok((contingency, report))
+}

@@ -1,0 +1,83 @@
+//! Options that every command has.
+
+use clap::{ArgAction, Args, ValueEnum};
+
+use crate::progress::Bar;
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Options that every command has.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Threads to use; 0 takes one for each core. Results do not depend on it.
+    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
+    pub(crate) threads: usize,
+    /// Seed of everything random.
+    #[arg(long, global = true, default_value_t = 1, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Say more on standard error; twice for details.
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Say nothing but errors, and show no progress.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Colours in messages and tables.
+    #[arg(long, global = true, value_enum, default_value_t)]
+    pub(crate) color: Color,
+}
+
+impl Global {
+    /// Threads, logging and colours.
+    pub(crate) fn set_up(&self) -> anyhow::Result<()> {
+        rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global()?;
+        let level = match (self.quiet, self.verbose) {
+            (true, _) => tracing::Level::ERROR,
+            (false, 0) => tracing::Level::WARN,
+            (false, 1) => tracing::Level::INFO,
+            (false, _) => tracing::Level::DEBUG,
+        };
+        tracing_subscriber::fmt()
+            .with_max_level(level)
+            .with_writer(std::io::stderr)
+            .with_ansi(self.colors_on_stderr())
+            .without_time()
+            .with_target(false)
+            .init();
+        Ok(())
+    }
+
+    /// A progress bar that also listens to Ctrl-C; invisible when standard error is not a terminal or with `-q`.
+    pub(crate) fn progress(&self) -> Bar {
+        Bar::new(!self.quiet)
+    }
+
+    fn colors_on_stderr(&self) -> bool {
+        use std::io::IsTerminal;
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => std::env::var_os("NO_COLOR").is_none() && std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// Whether tables on standard output may have colours.
+    pub(crate) fn colors_on_stdout(&self) -> bool {
+        use std::io::IsTerminal;
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => std::env::var_os("NO_COLOR").is_none() && std::io::stdout().is_terminal(),
+        }
+    }
+}

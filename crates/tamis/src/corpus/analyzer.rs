@@ -1,0 +1,269 @@
+//! Text → terms, by the options, with every decision made once for each distinct raw word.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+use super::word_table::WordTable;
+use super::{Body, Digits, TextOptions};
+use crate::Result;
+use crate::counts::Interner;
+
+/// A raw word that gives no term.
+const DROPPED: u32 = u32::MAX;
+
+/// Turns bodies into numbers of terms. Numbers are given in order of first sight and stay until [`Analyzer::clear`]:
+/// the caller maps them to whatever it needs (a vocabulary being built, the features of a model).
+///
+/// Case, Unicode form, length, digits, stop words and stemming are decided when a spelling is first seen and
+/// remembered, so a token costs one look-up.
+pub struct Analyzer {
+    options: TextOptions,
+    stemmer: Option<frostem::Stemmer>,
+    stop_words: FxHashSet<String>,
+    /// Raw word → its term, `DROPPED`, or with character n-grams its place in `grams`.
+    raw: WordTable,
+    terms: Interner,
+    /// With character n-grams: the terms of each distinct raw word.
+    grams: Vec<Box<[u32]>>,
+    /// With word n-grams: (term of the first words, next word) → term of the longer n-gram.
+    chains: FxHashMap<(u32, u32), u32>,
+    /// With word n-grams: the last n-grams of each length, ending at the previous word.
+    tails: Vec<u32>,
+}
+
+impl Analyzer {
+    /// Checks the options and starts with nothing seen.
+    pub fn new(options: &TextOptions) -> Result<Self> {
+        options.validate()?;
+        Ok(Self {
+            stemmer: options.stemmer()?,
+            stop_words: options.stop_words.iter().cloned().collect(),
+            options: options.clone(),
+            raw: WordTable::default(),
+            terms: Interner::default(),
+            grams: Vec::new(),
+            chains: FxHashMap::default(),
+            tails: Vec::new(),
+        })
+    }
+
+    /// Hands the term of each token to `visit` with the number of occurrences it stands for (1, but for ready counts),
+    /// in order.
+    pub fn analyze(&mut self, body: &Body<'_>, mut visit: impl FnMut(u32, u32)) {
+        self.tails.clear();
+        match body {
+            Body::Text(text) => {
+                if self.options.ngrams == 1 && self.options.char_ngrams.is_none() {
+                    // The common case, kept free of branches that it does not need.
+                    let Self { options, stemmer, stop_words, raw, terms, .. } = self;
+                    options.words.for_each(text, |word| {
+                        let term = raw.get_or_insert_with(word, || {
+                            decide(options, stemmer.as_ref(), stop_words, word)
+                                .map_or(DROPPED, |term| terms.intern(&term))
+                        });
+                        if term != DROPPED {
+                            visit(term, 1);
+                        }
+                    });
+                } else {
+                    self.options.words.for_each(text, |word| self.word(word, &mut visit));
+                }
+            }
+            Body::Tokens(tokens) => {
+                for token in tokens.iter().filter(|t| !t.is_empty()) {
+                    self.word(token, &mut visit);
+                }
+            }
+            Body::Counts(counts) => {
+                for (term, count) in counts {
+                    visit(self.terms.intern(term), *count);
+                }
+            }
+        }
+    }
+
+    fn word(&mut self, word: &str, visit: &mut impl FnMut(u32, u32)) {
+        let Self { options, stemmer, stop_words, raw, terms, grams, chains, tails } = self;
+        let decided = raw.get_or_insert_with(word, || {
+            let Some(term) = decide(options, stemmer.as_ref(), stop_words, word) else { return DROPPED };
+            match options.char_ngrams {
+                None => terms.intern(&term),
+                Some((low, high)) => {
+                    grams.push(character_ngrams(&term, low, high).map(|gram| terms.intern(&gram)).collect());
+                    grams.len() as u32 - 1
+                }
+            }
+        });
+        if decided == DROPPED {
+            return;
+        }
+        if options.char_ngrams.is_some() {
+            grams[decided as usize].iter().for_each(|&gram| visit(gram, 1));
+            return;
+        }
+        visit(decided, 1);
+        if options.ngrams == 1 {
+            return;
+        }
+        // tails[k] is the (k+1)-gram that ended at the previous word; each grows by this word.
+        let longer: Vec<u32> = tails
+            .iter()
+            .take(options.ngrams - 1)
+            .map(|&tail| {
+                *chains.entry((tail, decided)).or_insert_with(|| {
+                    let gram = format!("{} {}", terms.name(tail), terms.name(decided));
+                    terms.intern(&gram)
+                })
+            })
+            .collect();
+        longer.iter().for_each(|&gram| visit(gram, 1));
+        tails.clear();
+        tails.push(decided);
+        tails.extend(longer);
+    }
+
+    /// How many distinct terms were seen; numbers are below this.
+    pub fn terms(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// The text of a term.
+    pub fn term(&self, id: u32) -> &str {
+        self.terms.name(id)
+    }
+
+    /// The options it works by.
+    pub fn options(&self) -> &TextOptions {
+        &self.options
+    }
+
+    /// Forgets all words and terms. Numbers start from 0 again.
+    pub fn clear(&mut self) {
+        self.raw.clear();
+        self.terms.clear();
+        self.grams.clear();
+        self.chains.clear();
+    }
+
+    /// Bytes held on the heap, about.
+    pub fn heap_bytes(&self) -> usize {
+        self.raw.heap_bytes()
+            + self.terms.heap_bytes()
+            + self.grams.iter().map(|g| g.len() * 4 + 16).sum::<usize>()
+            + self.chains.capacity() * 13
+    }
+}
+
+/// The term of a raw word, or `None` when it is dropped.
+fn decide(
+    options: &TextOptions,
+    stemmer: Option<&frostem::Stemmer>,
+    stop_words: &FxHashSet<String>,
+    raw: &str,
+) -> Option<String> {
+    let mut word: String = if raw.is_ascii() || is_nfc(raw) { raw.to_owned() } else { raw.nfc().collect() };
+    if options.lowercase {
+        word = word.to_lowercase();
+    }
+    let length = word.chars().count();
+    if length < options.min_length || length > options.max_length || stop_words.contains(&word) {
+        return None;
+    }
+    match options.digits {
+        Digits::Keep => {}
+        Digits::Fold => word = word.chars().map(|c| if c.is_numeric() { '0' } else { c }).collect(),
+        Digits::Numbers if !word.chars().any(char::is_alphabetic) => return None,
+        Digits::Drop if word.chars().any(char::is_numeric) => return None,
+        Digits::Numbers | Digits::Drop => {}
+    }
+    match stemmer {
+        None => Some(word),
+        Some(stemmer) => {
+            let stem = stemmer.stem(&word);
+            // A stem of nothing would join unrelated words.
+            if stem.is_empty() { Some(word) } else { Some(stem.to_string()) }
+        }
+    }
+}
+
+/// All n-grams of a word between blanks, shorter first, left to right.
+fn character_ngrams(word: &str, low: usize, high: usize) -> impl Iterator<Item = String> {
+    let padded: Vec<char> = std::iter::once(' ').chain(word.chars()).chain(std::iter::once(' ')).collect();
+    (low..=high.min(padded.len()))
+        .flat_map(move |n| padded.windows(n).map(|w| w.iter().collect::<String>()).collect::<Vec<_>>())
+        .filter(|gram| !gram.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(options: &TextOptions, text: &str) -> Vec<String> {
+        let mut analyzer = Analyzer::new(options).unwrap();
+        let mut ids = Vec::new();
+        analyzer.analyze(&Body::Text(text.into()), |term, _| ids.push(term));
+        ids.into_iter().map(|id| analyzer.term(id).to_owned()).collect()
+    }
+
+    #[test]
+    fn default_is_lower_case_words_of_two_letters_or_more() {
+        assert_eq!(terms(&TextOptions::default(), "A Tale of TWO Cities"), ["tale", "of", "two", "cities"]);
+    }
+
+    #[test]
+    fn stop_words_and_stems() {
+        let options = TextOptions { stop_words: super::super::stop_words("en").unwrap(), ..TextOptions::default() };
+        let options = options.stemmed("english").unwrap();
+        assert_eq!(terms(&options, "The running of the connections"), ["run", "connect"]);
+    }
+
+    #[test]
+    fn word_ngrams_span_what_is_left() {
+        let options = TextOptions { ngrams: 3, min_length: 1, ..TextOptions::default() };
+        assert_eq!(
+            terms(&options, "new york city hall"),
+            ["new", "york", "new york", "city", "york city", "new york city", "hall", "city hall", "york city hall"]
+        );
+    }
+
+    #[test]
+    fn ngrams_do_not_cross_documents() {
+        let options = TextOptions { ngrams: 2, ..TextOptions::default() };
+        let mut analyzer = Analyzer::new(&options).unwrap();
+        for text in ["one two", "three four"] {
+            analyzer.analyze(&Body::Text(text.into()), |_, _| {});
+        }
+        let all: Vec<&str> = (0..analyzer.terms() as u32).map(|t| analyzer.term(t)).collect();
+        assert_eq!(all, ["one", "two", "one two", "three", "four", "three four"]);
+    }
+
+    #[test]
+    fn character_ngrams_stay_within_words() {
+        let options = TextOptions { char_ngrams: Some((3, 3)), ..TextOptions::default() };
+        assert_eq!(terms(&options, "the fox"), [" th", "the", "he ", " fo", "fox", "ox "]);
+    }
+
+    #[test]
+    fn digits_policies() {
+        let with = |digits| terms(&TextOptions { digits, ..TextOptions::default() }, "win95 1995 plain");
+        assert_eq!(with(Digits::Keep), ["win95", "1995", "plain"]);
+        assert_eq!(with(Digits::Fold), ["win00", "0000", "plain"]);
+        assert_eq!(with(Digits::Numbers), ["win95", "plain"]);
+        assert_eq!(with(Digits::Drop), ["plain"]);
+    }
+
+    #[test]
+    fn canonical_forms_are_one_term() {
+        assert_eq!(terms(&TextOptions::default(), "caf\u{e9} cafe\u{301} CAFÉ"), ["café", "café", "café"]);
+    }
+
+    #[test]
+    fn ready_tokens_are_filtered_and_counts_are_not() {
+        let mut analyzer = Analyzer::new(&TextOptions::default()).unwrap();
+        let mut seen = Vec::new();
+        analyzer.analyze(&Body::Tokens(vec!["Foo".into(), "x".into(), "".into()]), |t, n| seen.push((t, n)));
+        analyzer.analyze(&Body::Counts(vec![("Foo".into(), 3), ("7".into(), 1)]), |t, n| seen.push((t, n)));
+        let seen: Vec<(&str, u32)> = seen.iter().map(|&(t, n)| (analyzer.term(t), n)).collect();
+        assert_eq!(seen, [("foo", 1), ("Foo", 3), ("7", 1)]);
+    }
+}

@@ -1,0 +1,127 @@
+//! CSV and TSV with a header: a document in each record, fields by the names of the header.
+//!
+//! Several labels stand in one field, separated by [`ReadOptions::label_separator`](super::ReadOptions). Records may
+//! span lines within quotes.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use csv::{ByteRecord, ReaderBuilder};
+
+use super::blocks::{Block, FileContext, Parse, Visit, too_long};
+use super::fields::{Fields, Role, date_of, part_of, tidy_labels};
+use super::{Body, Document};
+use crate::Result;
+
+pub(crate) struct Csv {
+    context: FileContext,
+    delimiter: u8,
+    quotes: bool,
+    /// Label separator; empty: the field is one label.
+    separator: String,
+    header: Vec<String>,
+    /// Column and role, for the columns that are read.
+    roles: Vec<(usize, Role)>,
+}
+
+impl Csv {
+    /// Takes the header off the first block of a file.
+    pub(crate) fn new(
+        context: FileContext,
+        (delimiter, quotes): (u8, bool),
+        separator: &str,
+        fields: &Fields,
+        first: &mut Block,
+    ) -> Result<Self> {
+        let mut csv =
+            Self { context, delimiter, quotes, separator: separator.to_owned(), header: Vec::new(), roles: Vec::new() };
+        let line = first.line;
+        let mut record = ByteRecord::new();
+        let mut reader = csv.reader(first.bytes());
+        reader.read_byte_record(&mut record).map_err(|e| csv.context.error(line, e.to_string()))?;
+        let end = reader.position().byte() as usize;
+        for field in &record {
+            csv.header.push(csv.context.text(line, field)?.trim().to_owned());
+        }
+        first.advance(end);
+        csv.roles = fields.roles(&csv.header).map_err(|reason| csv.context.error(line, reason))?;
+        Ok(csv)
+    }
+
+    fn reader<'b>(&self, bytes: &'b [u8]) -> csv::Reader<&'b [u8]> {
+        ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(self.delimiter)
+            .quoting(self.quotes)
+            .buffer_capacity(64 * 1024)
+            .from_reader(bytes)
+    }
+
+    fn document<'r>(&self, line: u64, record: &'r ByteRecord) -> Result<Document<'r>> {
+        let error = |reason: String| self.context.error(line, reason);
+        if record.len() != self.header.len() {
+            return Err(error(format!(
+                "{} fields, but the header has {}; quote fields that hold the delimiter",
+                record.len(),
+                self.header.len()
+            )));
+        }
+        if record.as_slice().len() > self.context.limit {
+            return Err(error(too_long(self.context.limit)));
+        }
+        let mut document = Document {
+            id: Cow::Borrowed(""),
+            body: Body::Text(Cow::Borrowed("")),
+            labels: Vec::new(),
+            part: self.context.part,
+            date: None,
+        };
+        let mut has_text = false;
+        for &(column, role) in &self.roles {
+            let value = self.context.text(line, &record[column])?;
+            let named = |reason: String| error(format!("{:?} {reason}", self.header[column]));
+            match role {
+                Role::Id => document.id = value.trim().into(),
+                Role::Text => {
+                    document.body = Body::Text(value.into());
+                    has_text = true;
+                }
+                Role::Tokens if !has_text => {
+                    document.body = Body::Tokens(value.split_whitespace().map(Cow::Borrowed).collect());
+                }
+                Role::Tokens | Role::Counts => {}
+                Role::Labels if self.separator.is_empty() => document.labels.push(value.into()),
+                Role::Labels => document.labels.extend(value.split(&*self.separator).map(Cow::Borrowed)),
+                Role::Split => document.part = part_of(value).map_err(named)?.or(document.part),
+                Role::Date => document.date = date_of(value.trim().into()).map_err(named)?,
+            }
+        }
+        tidy_labels(&mut document.labels);
+        if document.id.is_empty() {
+            document.id = self.context.id_of_line(line).into();
+        }
+        Ok(document)
+    }
+}
+
+impl Parse for Csv {
+    fn parse(&self, block: &Block, visit: &mut Visit<'_>) -> ControlFlow<()> {
+        let mut reader = self.reader(block.bytes());
+        let mut record = ByteRecord::new();
+        loop {
+            match reader.read_byte_record(&mut record) {
+                Ok(false) => return ControlFlow::Continue(()),
+                Ok(true) => {
+                    let line = block.line + record.position().map_or(1, csv::Position::line) - 1;
+                    visit(self.document(line, &record))?;
+                }
+                // The source is in memory and any width is allowed: nothing is left that could fail.
+                Err(error) => {
+                    visit(Err(self.context.error(block.line, error.to_string())))?;
+                    return ControlFlow::Continue(());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Telling the format of a file or folder from its name and its first bytes.
+
+use std::path::Path;
+
+use super::Format;
+use super::Part;
+use super::blocks::utf16;
+use super::fields::{part_of, quoted};
+use super::folders::{Found, parted, walk};
+use super::source::{Compression, Source};
+use super::svmlight::is_pair;
+use crate::{Error, Result};
+
+/// How much of a file is looked at.
+const HEAD_BYTES: usize = 16 * 1024;
+
+/// A file of a corpus, before it is opened.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) path: std::path::PathBuf,
+    pub(crate) part: Option<Part>,
+}
+
+/// What a folder is.
+#[derive(Debug)]
+pub(crate) enum Folder {
+    /// Files of one format.
+    Files(Format, Vec<Listed>),
+    /// A folder for each label.
+    Labels(Vec<Found>),
+}
+
+/// The format that the ending of a name says, compression aside.
+pub(crate) fn by_name(path: &Path) -> Option<Format> {
+    let plain = Compression::of_name(path).1;
+    Format::of_ending(&plain.extension()?.to_str()?.to_ascii_lowercase())
+}
+
+/// What the first bytes look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// Nothing else begins so.
+    Surely(Format),
+    /// Text that could be it.
+    Maybe(Format),
+    Unknown,
+}
+
+fn by_content(head: &[u8], prefix: &str) -> Look {
+    use Format::{Csv, FastText, Jsonl, Lyrl, Parquet, Reuters, Review, SvmLight, Tsv};
+    if head.starts_with(b"PAR1") {
+        return Look::Surely(Parquet);
+    }
+    let text = String::from_utf8_lossy(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head));
+    let text = text.trim_start_matches(['\r', '\n']);
+    let line = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or("");
+    let start = line.trim_start();
+    if start.starts_with('{') {
+        return Look::Surely(Jsonl);
+    }
+    if start.starts_with("<!DOCTYPE lewis") || start.starts_with("<REUTERS") {
+        return Look::Surely(Reuters);
+    }
+    if start.starts_with("<reviews>") || start.starts_with("<review>") {
+        return Look::Surely(Review);
+    }
+    if line.starts_with(".I ") {
+        return Look::Surely(Lyrl);
+    }
+    if !prefix.is_empty() && start.starts_with(prefix) {
+        return Look::Surely(FastText);
+    }
+    let mut words: Vec<&str> = line.split_ascii_whitespace().take_while(|word| !word.starts_with('#')).collect();
+    if head.len() >= HEAD_BYTES && !text.contains('\n') {
+        // The last word may be cut where the head ends.
+        words.pop();
+    }
+    words.retain(|word| !word.starts_with("qid:"));
+    if let [first, rest @ ..] = words.as_slice()
+        && (is_pair(first) || !rest.is_empty())
+        && rest.iter().all(|word| is_pair(word))
+    {
+        return Look::Surely(SvmLight);
+    }
+    match (line.contains('\t'), line.contains(',')) {
+        (true, false) => Look::Maybe(Tsv),
+        (false, true) => Look::Maybe(Csv),
+        _ => Look::Unknown,
+    }
+}
+
+/// The format of an open file, told by name and content; they must not contradict each other.
+pub(crate) fn of_source(source: &mut Source, from: Option<Format>, prefix: &str) -> Result<Format> {
+    let path = source.path.clone();
+    let compression = source.compression;
+    let head = source.peek(HEAD_BYTES)?;
+    if let Some(format) = from {
+        return Ok(format);
+    }
+    let (ending, _) = Compression::of_name(&path);
+    if ending != Compression::Plain && compression == Compression::Plain {
+        return Err(Error::malformed_file(
+            &path,
+            format!("the ending says {ending}, but the content is not compressed; rename the file, or give --from"),
+        ));
+    }
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return Err(utf16(&path));
+    }
+    let look = by_content(head, prefix);
+    let Some(named) = by_name(&path) else {
+        return match look {
+            Look::Surely(format) | Look::Maybe(format) => Ok(format),
+            Look::Unknown => Err(Error::malformed_file(
+                &path,
+                format!("neither the ending nor the content tells the format; give it with --from ({})", names()),
+            )),
+        };
+    };
+    let fits = match (named, look) {
+        (_, Look::Surely(seen)) => seen == named,
+        // Lines without labels, and headers with one column, look like nothing.
+        (Format::FastText | Format::SvmLight, _) => true,
+        (Format::Csv | Format::Tsv, Look::Maybe(seen)) => seen == named,
+        (Format::Csv | Format::Tsv, Look::Unknown) => true,
+        _ => false,
+    };
+    if fits {
+        return Ok(named);
+    }
+    let advice = match look {
+        Look::Surely(seen) | Look::Maybe(seen) => {
+            format!("looks like {seen}; rename the file, or give --from {seen}")
+        }
+        Look::Unknown if named == Format::Jsonl && head.trim_ascii_start().starts_with(b"[") => {
+            "is one JSON list; write one object in each line (jq -c '.[]')".to_owned()
+        }
+        Look::Unknown => {
+            let begin = String::from_utf8_lossy(&head[..head.len().min(200)]).into_owned();
+            let begin = begin.lines().next().unwrap_or_default().to_owned();
+            format!("begins with {}; give its format with --from", quoted(&begin))
+        }
+    };
+    Err(Error::malformed_file(&path, format!("the ending says {named}, but the content {advice}")))
+}
+
+/// The names of all formats.
+fn names() -> String {
+    Format::ALL.map(|format| format.spec().name).join(" ")
+}
+
+/// What a folder holds.
+pub(crate) fn of_folder(root: &Path, from: Option<Format>, prefix: &str) -> Result<Folder> {
+    let found = walk(root)?;
+    if from == Some(Format::Folders) {
+        return Ok(Folder::Labels(found));
+    }
+    let nothing = |what: &str| Err(Error::malformed_file(root, what.to_owned()));
+    if found.is_empty() {
+        return nothing("the folder is empty: there is no document to read");
+    }
+    let named: Vec<Option<Format>> = found
+        .iter()
+        .map(|file| {
+            // A taxonomy beside its corpus is not a corpus.
+            let name = file.below.last().map_or("", String::as_str);
+            if name.contains(".taxonomy") || name.ends_with(".terms") { None } else { by_name(&file.path) }
+        })
+        .collect();
+    let files = |format: Format| {
+        let parted = parted(&found, 2);
+        let of_format = found.iter().zip(&named).filter(|(_, name)| **name == Some(format));
+        let listed = of_format.map(|(file, _)| Listed {
+            path: file.path.clone(),
+            part: if parted && file.below.len() > 1 { part_of(&file.below[0]).ok().flatten() } else { None },
+        });
+        Folder::Files(format, listed.collect())
+    };
+    let holds = |format: Format| named.contains(&Some(format));
+    if let Some(format) = from {
+        return if holds(format) { Ok(files(format)) } else { by_sniffing(root, &found, Some(format), prefix) };
+    }
+    for format in [Format::Reuters, Format::Review] {
+        if holds(format) {
+            return Ok(files(format));
+        }
+    }
+    if found.iter().zip(&named).any(|(file, name)| file.below.len() >= 2 && name.is_none()) {
+        return Ok(Folder::Labels(found));
+    }
+    let formats: Vec<Format> = Format::ALL.into_iter().filter(|format| holds(*format)).collect();
+    match formats[..] {
+        [format] => Ok(files(format)),
+        [] => by_sniffing(root, &found, None, prefix),
+        [one, ..] => {
+            let all: Vec<String> = formats.iter().map(ToString::to_string).collect();
+            nothing(&format!(
+                "the folder holds files of several formats ({}); choose one, as with --from {one}",
+                all.join(", ")
+            ))
+        }
+    }
+}
+
+/// The files at the top of a folder whose content tells a format.
+fn by_sniffing(root: &Path, found: &[Found], from: Option<Format>, prefix: &str) -> Result<Folder> {
+    let mut listed: Vec<(Format, Listed)> = Vec::new();
+    for file in found.iter().filter(|file| file.below.len() == 1) {
+        let head = Source::open(&file.path, None).and_then(|mut s| Ok(by_content(s.peek(HEAD_BYTES)?, prefix)));
+        if let Ok(Look::Surely(format)) = head
+            && from.is_none_or(|wanted| wanted == format)
+        {
+            listed.push((format, Listed { path: file.path.clone(), part: None }));
+        }
+    }
+    let Some(format) = listed.first().map(|(format, _)| *format) else {
+        let kind = from.map_or("corpus".to_owned(), |format| format!("{format} file"));
+        return Err(Error::malformed_file(
+            root,
+            format!("no {kind} was found in the folder; name the file, or give its format with --from"),
+        ));
+    };
+    if let Some((other, _)) = listed.iter().find(|(other, _)| *other != format) {
+        let reason = format!("the folder holds files of several formats ({format}, {other}); choose one with --from");
+        return Err(Error::malformed_file(root, reason));
+    }
+    Ok(Folder::Files(format, listed.into_iter().map(|(_, file)| file).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_tells_the_format() {
+        let look = |text: &str| by_content(text.as_bytes(), "__label__");
+        assert_eq!(look("\u{feff}{\"text\": 1}"), Look::Surely(Format::Jsonl));
+        assert_eq!(look("<!DOCTYPE lewis SYSTEM \"lewis.dtd\">\n"), Look::Surely(Format::Reuters));
+        assert_eq!(look("<reviews>\n<review>\n"), Look::Surely(Format::Review));
+        assert_eq!(look(".I 2286\n.W\n"), Look::Surely(Format::Lyrl));
+        assert_eq!(look("__label__a b c"), Look::Surely(Format::FastText));
+        assert_eq!(look("# svm\nC11,CCAT 440:0.03 587:1\n"), Look::Surely(Format::SvmLight));
+        assert_eq!(look(" 1:2 3:4 # note\n"), Look::Surely(Format::SvmLight));
+        assert_eq!(look("id,text\n"), Look::Maybe(Format::Csv));
+        assert_eq!(look("id\ttext\n"), Look::Maybe(Format::Tsv));
+        assert_eq!(look("Hello there\n"), Look::Unknown);
+        assert_eq!(look(""), Look::Unknown);
+        let long = format!("A {}", "12:0.5 ".repeat(HEAD_BYTES));
+        assert_eq!(look("A 12:0.5 12"), Look::Unknown, "a short file is not cut");
+        assert_eq!(look(&long[..HEAD_BYTES]), Look::Surely(Format::SvmLight));
+    }
+
+    #[test]
+    fn endings_tell_the_format_whatever_the_compression() {
+        assert_eq!(by_name(Path::new("a/b.jsonl.gz")), Some(Format::Jsonl));
+        assert_eq!(by_name(Path::new("B.CSV")), Some(Format::Csv));
+        assert_eq!(by_name(Path::new("train.txt.zst")), None);
+        assert_eq!(by_name(Path::new("gz")), None);
+    }
+}

@@ -1,0 +1,261 @@
+//! What formats with named fields (JSONL, CSV, TSV, Parquet) share: which names, and what the values may be.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use super::Part;
+
+/// Names of the fields (JSONL) or columns (CSV, TSV, Parquet) to read. `None` takes the usual names; an empty name
+/// leaves the field unread.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Fields {
+    /// Name of the document; usually `id`.
+    pub id: Option<String>,
+    /// Running text; usually `text`.
+    pub text: Option<String>,
+    /// Ready tokens, where there is no text; usually `tokens`.
+    pub tokens: Option<String>,
+    /// Labels; usually `labels` (a list) or `label` (one).
+    pub labels: Option<String>,
+    /// `train` or `test`; usually `split` or `part`.
+    pub split: Option<String>,
+    /// ISO 8601 date; usually `date`.
+    pub date: Option<String>,
+}
+
+/// What a field is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Id,
+    Text,
+    Tokens,
+    /// Terms with their counts: an object in JSONL, as this library writes bags of words.
+    Counts,
+    Labels,
+    Split,
+    Date,
+}
+
+impl Role {
+    /// The option that names the field.
+    pub(crate) fn option(self) -> &'static str {
+        match self {
+            Self::Id => "--id-field",
+            Self::Text => "--text-field",
+            Self::Tokens | Self::Counts => "--tokens-field",
+            Self::Labels => "--labels-field",
+            Self::Split => "--split-field",
+            Self::Date => "--date-field",
+        }
+    }
+}
+
+impl Fields {
+    fn given(&self, role: Role) -> Option<&str> {
+        match role {
+            Role::Id => self.id.as_deref(),
+            Role::Text => self.text.as_deref(),
+            Role::Tokens => self.tokens.as_deref(),
+            Role::Counts => None,
+            Role::Labels => self.labels.as_deref(),
+            Role::Split => self.split.as_deref(),
+            Role::Date => self.date.as_deref(),
+        }
+    }
+
+    /// The names to look for, by role.
+    pub(crate) fn names(&self) -> Vec<(String, Role)> {
+        const USUAL: [(Role, &[&str]); 7] = [
+            (Role::Text, &["text"]),
+            (Role::Labels, &["labels", "label"]),
+            (Role::Id, &["id"]),
+            (Role::Date, &["date"]),
+            (Role::Tokens, &["tokens"]),
+            (Role::Split, &["split", "part"]),
+            (Role::Counts, &["counts"]),
+        ];
+        let mut names: Vec<(String, Role)> = Vec::new();
+        let mut add = |name: &str, role| {
+            if !name.is_empty() && !names.iter().any(|(known, _)| known == name) {
+                names.push((name.to_owned(), role));
+            }
+        };
+        // Names given by the user come first: "--text-field labels" then takes that name from the labels.
+        for (role, _) in USUAL {
+            self.given(role).into_iter().for_each(|name| add(name, role));
+        }
+        for (role, usual) in USUAL {
+            if self.given(role).is_none() {
+                usual.iter().for_each(|name| add(name, role));
+            }
+        }
+        names
+    }
+
+    /// The fields the user named, which must therefore exist.
+    pub(crate) fn demanded(&self) -> impl Iterator<Item = (&str, Role)> {
+        [Role::Id, Role::Text, Role::Tokens, Role::Labels, Role::Split, Role::Date]
+            .into_iter()
+            .filter_map(|role| self.given(role).filter(|name| !name.is_empty()).map(|name| (name, role)))
+    }
+}
+
+impl Fields {
+    /// The columns to read by role, where the names stand in a header; or what is missing.
+    pub(crate) fn roles(&self, header: &[String]) -> Result<Vec<(usize, Role)>, String> {
+        let columns = || format!("the columns are {}", header.join(", "));
+        let position = |name: &str| {
+            let exact = header.iter().position(|column| column == name);
+            exact.or_else(|| header.iter().position(|column| column.eq_ignore_ascii_case(name)))
+        };
+        if let Some((name, role)) = self.demanded().find(|(name, _)| position(name).is_none()) {
+            return Err(format!("no column {name:?} ({}); {}", role.option(), columns()));
+        }
+        let mut roles: Vec<(usize, Role)> = Vec::new();
+        for (name, role) in self.names() {
+            let taken = |at: usize| roles.iter().any(|(column, _)| *column == at);
+            if let Some(at) = position(&name).filter(|&at| !taken(at) && role != Role::Counts) {
+                roles.push((at, role));
+            }
+        }
+        if roles.iter().any(|(_, role)| matches!(role, Role::Text | Role::Tokens)) {
+            Ok(roles)
+        } else {
+            Err(format!("no column \"text\"; {}; name the one with the text with --text-field", columns()))
+        }
+    }
+}
+
+/// Labels as documents hold them: trimmed, without empty ones and repetitions, in the order given.
+pub(crate) fn tidy_labels(labels: &mut Vec<Cow<'_, str>>) {
+    for label in labels.iter_mut() {
+        trim(label);
+    }
+    match labels.len() {
+        0 => {}
+        1 => {
+            if labels[0].is_empty() {
+                labels.clear();
+            }
+        }
+        2..=16 => {
+            let mut kept = 0;
+            for next in 0..labels.len() {
+                if !labels[next].is_empty() && !labels[..kept].contains(&labels[next]) {
+                    labels.swap(kept, next);
+                    kept += 1;
+                }
+            }
+            labels.truncate(kept);
+        }
+        _ => {
+            let mut seen = FxHashSet::default();
+            labels.retain(|label| !label.is_empty() && seen.insert(label.clone()));
+        }
+    }
+}
+
+fn trim(text: &mut Cow<'_, str>) {
+    match text {
+        Cow::Borrowed(borrowed) => *borrowed = borrowed.trim(),
+        Cow::Owned(owned) => {
+            let trimmed = owned.trim();
+            if trimmed.len() != owned.len() {
+                *owned = trimmed.to_owned();
+            }
+        }
+    }
+}
+
+/// The part a value names. Validation documents are in neither part.
+pub(crate) fn part_of(value: &str) -> Result<Option<Part>, String> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "train" | "training" => Ok(Some(Part::Train)),
+        "test" | "testing" => Ok(Some(Part::Test)),
+        "" | "none" | "dev" | "valid" | "validation" | "unused" | "not-used" => Ok(None),
+        _ => Err(format!("must be train or test, found {}", quoted(value))),
+    }
+}
+
+/// Whether a date sorts as text: `2024`, `2024-05`, `2024-05-31`, or the last with a time after `T` or a space.
+pub(crate) fn sorts_as_text(date: &str) -> bool {
+    let bytes = date.as_bytes();
+    let number = |from: usize, to: usize, range: std::ops::RangeInclusive<u32>| {
+        date.get(from..to)
+            .is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit()) && d.parse().is_ok_and(|n: u32| range.contains(&n)))
+    };
+    number(0, 4, 0..=9999)
+        && (bytes.len() == 4
+            || bytes[4] == b'-'
+                && number(5, 7, 1..=12)
+                && (bytes.len() == 7
+                    || bytes[7] == b'-'
+                        && number(8, 10, 1..=31)
+                        && (bytes.len() == 10 || matches!(bytes[10], b'T' | b' '))))
+}
+
+/// The date in a field, or what is wrong with it; an empty one is none.
+pub(crate) fn date_of(date: Cow<'_, str>) -> Result<Option<Cow<'_, str>>, String> {
+    if date.is_empty() {
+        Ok(None)
+    } else if sorts_as_text(&date) {
+        Ok(Some(date))
+    } else {
+        Err(format!(
+            "must be a date that sorts as text, such as 2024-05-31, found {}; to leave it unread give --date-field \"\"",
+            quoted(&date)
+        ))
+    }
+}
+
+/// A value in a message: quoted, and cut when long.
+pub(crate) fn quoted(value: &str) -> String {
+    match value.char_indices().nth(40) {
+        Some((at, _)) => format!("{:?}…", &value[..at]),
+        None => format!("{value:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_trimmed_and_distinct() {
+        for many in [0, 20] {
+            let mut labels: Vec<Cow<'_, str>> = vec![" a ".into(), "".into(), "b".into(), "a".into(), " ".into()];
+            labels.extend(std::iter::repeat_n(Cow::Borrowed("b"), many));
+            labels.push(Cow::Owned(" c".into()));
+            tidy_labels(&mut labels);
+            assert_eq!(labels, ["a", "b", "c"]);
+        }
+        let mut blank = vec![Cow::Borrowed(" ")];
+        tidy_labels(&mut blank);
+        assert!(blank.is_empty());
+    }
+
+    #[test]
+    fn dates_must_sort() {
+        for good in ["2024", "2024-05", "2024-05-31", "1987-02-26T15:01:01.79", "2024-05-31 10:00"] {
+            assert!(sorts_as_text(good), "{good}");
+        }
+        for bad in
+            ["31/05/2024", "20240531", "2024-13", "2024-5-1", "May 2024", "2024-05-3", "", "2024-05-31x", "２０２４"]
+        {
+            assert!(!sorts_as_text(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn given_names_take_precedence() {
+        let fields = Fields { text: Some("label".into()), date: Some(String::new()), ..Fields::default() };
+        let names = fields.names();
+        assert_eq!(names[0], ("label".to_owned(), Role::Text));
+        assert!(!names.iter().any(|(name, role)| *role == Role::Date || name == "text"));
+        assert_eq!(names.iter().filter(|(_, role)| *role == Role::Labels).count(), 1);
+        assert_eq!(fields.demanded().collect::<Vec<_>>(), [("label", Role::Text)]);
+    }
+}

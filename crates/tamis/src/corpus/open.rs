@@ -1,0 +1,225 @@
+//! Finding and recognising a corpus.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use super::blocks::FileContext;
+use super::detect::{self, Folder, Listed};
+use super::folders::{self, DocumentFile};
+use super::lyrl::{self, Qrels};
+use super::reader::{Corpus, Shared};
+use super::source::{Compression, Source};
+use super::{Format, ReadOptions};
+use crate::{Error, Result};
+
+/// Finds and recognises a corpus: files, folders, or `-` for standard input.
+///
+/// Several files are one corpus, in the order given; they must have one format. Documents without an id are named after
+/// their file and line (`name:17`), so ids do not depend on threads, and a part has the same ids alone and in the whole.
+pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
+    if options.max_record_bytes == 0 {
+        return Err(Error::invalid("--max-record-bytes", 0, "a record needs at least one byte"));
+    }
+    let mut opening = Opening { options, format: None, listed: Vec::new(), documents: Vec::new(), stream: None };
+    for path in paths {
+        opening.add(path, paths.len() > 1)?;
+    }
+    let empty = opening.drop_empty(paths)?;
+    let Opening { format: Some((format, _)), listed, documents, stream, .. } = opening else {
+        return Err(Error::data(match empty {
+            0 => "no corpus was named; give a file, a folder or - for standard input".to_owned(),
+            n => format!("the corpus is empty: all {n} files have no content"),
+        }));
+    };
+    if format == Format::Parquet && stream.is_some() {
+        let reason = "Parquet cannot be read from a stream, since its index is at the end; save it to a file first";
+        return Err(Error::malformed_file(&paths[0], reason));
+    }
+    let qrels = match format {
+        Format::Lyrl => read_qrels(&listed, options)?,
+        _ => Qrels::default(),
+    };
+    let names = distinct_names(&listed)?;
+    let context = |(file, name): (Listed, String)| FileContext {
+        path: file.path,
+        name,
+        part: file.part,
+        limit: options.max_record_bytes,
+    };
+    let shared = Shared {
+        format,
+        paths: paths.to_vec(),
+        files: listed.into_iter().zip(names).map(context).collect(),
+        stream: stream.is_some(),
+        folders: Arc::new(folders::Reading { documents, encoding: options.encoding, limit: options.max_record_bytes }),
+        qrels: Arc::new(qrels),
+        options: options.clone(),
+    };
+    Ok(Corpus { shared: Arc::new(shared), once: Mutex::new(stream) })
+}
+
+/// What was found while the paths are looked at.
+struct Opening<'o> {
+    options: &'o ReadOptions,
+    /// The format, and the file it was told by.
+    format: Option<(Format, PathBuf)>,
+    listed: Vec<Listed>,
+    documents: Vec<DocumentFile>,
+    stream: Option<Source>,
+}
+
+impl Opening<'_> {
+    fn add(&mut self, path: &Path, several: bool) -> Result<()> {
+        let Self { options, .. } = *self;
+        let prefix = options.label_prefix.as_str();
+        if path.as_os_str() == "-" {
+            return self.add_stream(path, several);
+        }
+        let data = std::fs::metadata(path).map_err(|e| Error::io(path, e))?;
+        if data.is_dir() {
+            match detect::of_folder(path, options.from, prefix)? {
+                Folder::Files(format, files) => {
+                    self.agree(format, path)?;
+                    self.listed.extend(files);
+                }
+                Folder::Labels(found) => {
+                    self.agree(Format::Folders, path)?;
+                    let mut documents = folders::documents(found);
+                    if documents.is_empty() {
+                        let reason =
+                            "no document was found in the folder: expected a folder for each label with files in it";
+                        return Err(Error::malformed_file(path, reason));
+                    }
+                    if several {
+                        let root = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+                        documents.iter_mut().for_each(|document| document.id.insert_str(0, &format!("{root}/")));
+                    }
+                    self.documents.append(&mut documents);
+                }
+            }
+            return Ok(());
+        }
+        if options.from == Some(Format::Folders) {
+            return Err(Error::malformed_file(path, "--from folders needs a folder, and this is a file"));
+        }
+        if !data.is_file() {
+            return self.add_stream(path, several);
+        }
+        self.listed.push(Listed { path: path.to_owned(), part: None });
+        Ok(())
+    }
+
+    fn add_stream(&mut self, path: &Path, several: bool) -> Result<()> {
+        if several {
+            return Err(Error::malformed_file(
+                path,
+                "a stream cannot be mixed with other files; save it to a file first",
+            ));
+        }
+        let Self { options, .. } = *self;
+        let mut source = Source::open(path, options.encoding)?;
+        if source.peek(1)?.is_empty() {
+            return Err(Error::malformed_file(path, "the corpus is empty: nothing came from the stream"));
+        }
+        let format = detect::of_source(&mut source, options.from, &options.label_prefix)?;
+        self.agree(format, path)?;
+        self.listed.push(Listed { path: path.to_owned(), part: None });
+        self.stream = Some(source);
+        Ok(())
+    }
+
+    /// All files must have one format.
+    fn agree(&mut self, format: Format, path: &Path) -> Result<()> {
+        match &self.format {
+            None => self.format = Some((format, path.to_owned())),
+            Some((known, _)) if *known == format => {}
+            Some((known, first)) => {
+                let reason = format!("this is {format}, but {} is {known}; convert one of them first", first.display());
+                return Err(Error::malformed_file(path, reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the first bytes of all files, drops empty ones and returns how many. Clusters write empty parts, so
+    /// they are an error only where nothing else is left.
+    fn drop_empty(&mut self, paths: &[PathBuf]) -> Result<usize> {
+        if self.stream.is_some() {
+            return Ok(0);
+        }
+        let files = std::mem::take(&mut self.listed);
+        let alone = files.len() == 1 && paths.len() == 1;
+        let mut empty = 0;
+        for file in files {
+            let mut source = Source::open(&file.path, self.options.encoding)?;
+            if source.peek(1)?.is_empty() {
+                if alone {
+                    let reason = "the file is empty: there is no document to read";
+                    return Err(Error::malformed_file(&file.path, reason));
+                }
+                tracing::warn!("{}: the file is empty", file.path.display());
+                empty += 1;
+                continue;
+            }
+            let format = detect::of_source(&mut source, self.options.from, &self.options.label_prefix)?;
+            self.agree(format, &file.path)?;
+            self.listed.push(file);
+        }
+        if self.listed.is_empty() && self.documents.is_empty() {
+            self.format = None;
+        }
+        Ok(empty)
+    }
+}
+
+fn read_qrels(files: &[Listed], options: &ReadOptions) -> Result<Qrels> {
+    let paths = match &options.qrels {
+        Some(path) => vec![path.clone()],
+        None => {
+            let mut found = Vec::new();
+            for file in files.iter().filter(|file| file.path.as_os_str() != "-") {
+                found.append(&mut lyrl::qrels_beside(&file.path)?);
+            }
+            found.sort();
+            found.dedup();
+            found
+        }
+    };
+    if paths.is_empty() {
+        tracing::warn!("no qrels file was given or found beside the token files: documents have no labels");
+    }
+    Qrels::read(&paths, options.max_record_bytes)
+}
+
+/// A name for each file, for documents without an id: its last components without endings, as many as tell all apart.
+fn distinct_names(files: &[Listed]) -> Result<Vec<String>> {
+    let name = |path: &Path, components: usize, endings: bool| {
+        if path.as_os_str() == "-" {
+            return "stdin".to_owned();
+        }
+        let plain = Compression::of_name(path).1;
+        let plain = match detect::by_name(path) {
+            _ if endings => path.to_owned(),
+            Some(_) => plain.with_extension(""),
+            None => plain,
+        };
+        let all: Vec<_> = plain.components().map(|c| c.as_os_str().to_string_lossy()).collect();
+        all[all.len().saturating_sub(components)..].join("/")
+    };
+    let deepest = files.iter().map(|file| file.path.components().count()).max().unwrap_or(1);
+    for endings in [false, true] {
+        for components in 1..=deepest {
+            let names: Vec<String> = files.iter().map(|file| name(&file.path, components, endings)).collect();
+            let mut distinct: Vec<&String> = names.iter().collect();
+            distinct.sort_unstable();
+            distinct.dedup();
+            if distinct.len() == names.len() {
+                return Ok(names);
+            }
+        }
+    }
+    let mut paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
+    paths.sort_unstable();
+    let twice = paths.windows(2).find(|pair| pair[0] == pair[1]).map_or(Path::new("a file"), |pair| pair[0]);
+    Err(Error::malformed_file(twice, "the file is given twice"))
+}

@@ -1,0 +1,243 @@
+//! Reading a corpus: any format, any number of files, the same stream of batches.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::blocks::{Block, Blocks, Cut, FileContext, Lines, Parse, Parsed, Piece};
+use super::csv::Csv;
+use super::fasttext::FastText;
+use super::folders::{self, Files};
+use super::jsonl::Jsonl;
+use super::lyrl::{self, Lyrl, Qrels};
+use super::reuters::{self, Reuters};
+use super::review::{self, Reviews};
+use super::source::Source;
+use super::svmlight::{self, SvmLight};
+use super::{Batch, Batches, Document, Format, OnError, ReadOptions, Skipped, Tally};
+use crate::{Error, Result};
+
+/// A corpus that was found, recognised and can be read, as often as needed unless it comes from standard input.
+pub struct Corpus {
+    pub(super) shared: Arc<Shared>,
+    /// A stream that cannot be opened twice: its first bytes are already taken.
+    pub(super) once: Mutex<Option<Source>>,
+}
+
+/// What a corpus and its readers share.
+pub(super) struct Shared {
+    pub(super) format: Format,
+    /// As the user named them.
+    pub(super) paths: Vec<PathBuf>,
+    pub(super) files: Vec<FileContext>,
+    /// Whether the only file is a stream.
+    pub(super) stream: bool,
+    pub(super) folders: Arc<folders::Reading>,
+    pub(super) qrels: Arc<Qrels>,
+    pub(super) options: ReadOptions,
+}
+
+impl fmt::Debug for Corpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Corpus").field("format", &self.shared.format).field("paths", &self.shared.paths).finish()
+    }
+}
+
+impl Corpus {
+    /// The format.
+    pub fn format(&self) -> Format {
+        self.shared.format
+    }
+
+    /// The options it was opened with.
+    pub fn options(&self) -> &ReadOptions {
+        &self.shared.options
+    }
+
+    /// Whether [`Corpus::batches`] can be called again.
+    pub fn is_rereadable(&self) -> bool {
+        !self.shared.stream
+    }
+
+    /// The documents in batches, from the beginning.
+    pub fn batches(&self) -> Result<Box<dyn Batches>> {
+        let once = self.once.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if self.shared.stream && once.is_none() {
+            let reason = "the stream was read already and cannot be read again; save it to a file first";
+            return Err(Error::malformed_file(&self.shared.paths[0], reason));
+        }
+        if self.shared.format == Format::Folders {
+            return Ok(Box::new(FolderReader { reading: Arc::clone(&self.shared.folders), next: 0 }));
+        }
+        Ok(Box::new(FileReader { shared: Arc::clone(&self.shared), once, next: 0, current: Current::None }))
+    }
+
+    /// Hands every document to `each`, in order. A malformed record stops the walk or is counted, as
+    /// [`ReadOptions::on_error`] says; a corpus without any document is an error.
+    pub fn for_each(&self, mut each: impl FnMut(Document<'_>) -> Result<()>) -> Result<Tally> {
+        let mut tally = Tally::default();
+        let mut failure = None;
+        let mut batches = self.batches()?;
+        while let Some(batch) = batches.next_batch()? {
+            batch.visit(&mut |document| {
+                let done = document.map(|document| (!document.labels.is_empty(), document));
+                let outcome = match done {
+                    Ok((labelled, document)) => each(document).map(|()| {
+                        tally.documents += 1;
+                        tally.labelled += u64::from(labelled);
+                    }),
+                    Err(error) if self.shared.options.on_error == OnError::Skip => {
+                        tally.skipped.add(&error);
+                        Ok(())
+                    }
+                    Err(error) => Err(error),
+                };
+                match outcome {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => {
+                        failure = Some(error);
+                        ControlFlow::Break(())
+                    }
+                }
+            });
+            if let Some(error) = failure {
+                return Err(error);
+            }
+        }
+        if tally.documents == 0 { Err(self.no_documents(&tally.skipped)) } else { Ok(tally) }
+    }
+
+    /// The error for a corpus in which no document was found.
+    pub fn no_documents(&self, skipped: &Skipped) -> Error {
+        let reason = match skipped.first.first() {
+            Some(first) => format!("all {} records are malformed; the first: {first}", skipped.count),
+            None => {
+                format!("there is no document; is the format {} right? Another one is given with --from", self.format())
+            }
+        };
+        Error::malformed_file(self.first_path(), reason)
+    }
+
+    /// The error for a corpus in which no document has a label.
+    pub fn no_labels(&self) -> Error {
+        let hint = match self.format() {
+            Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet => "name their field with --labels-field",
+            Format::Lyrl => "give the topics with --qrels",
+            Format::FastText => "name what labels begin with by --label-prefix",
+            _ => "give a corpus with labels",
+        };
+        Error::malformed_file(self.first_path(), format!("no document has a label; {hint}"))
+    }
+
+    fn first_path(&self) -> &Path {
+        self.shared.paths.first().map_or(Path::new("corpus"), PathBuf::as_path)
+    }
+}
+
+struct FolderReader {
+    reading: Arc<folders::Reading>,
+    next: usize,
+}
+
+impl Batches for FolderReader {
+    fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
+        Ok(Files::from(&self.reading, self.next).map(|(batch, next)| {
+            self.next = next;
+            Box::new(batch) as Box<dyn Batch>
+        }))
+    }
+}
+
+struct FileReader {
+    shared: Arc<Shared>,
+    once: Option<Source>,
+    next: usize,
+    current: Current,
+}
+
+enum Current {
+    None,
+    Text(Blocks, Option<Arc<dyn Parse>>),
+    #[cfg(feature = "parquet")]
+    Parquet(super::parquet::Rows),
+}
+
+impl Batches for FileReader {
+    fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
+        loop {
+            match &mut self.current {
+                Current::None => {
+                    let Some(file) = self.shared.files.get(self.next) else { return Ok(None) };
+                    self.next += 1;
+                    self.current = begin(&self.shared, file, self.once.take())?;
+                }
+                Current::Text(blocks, parser) => match blocks.next()? {
+                    None => self.current = Current::None,
+                    Some(Piece::Bad(record)) => return Ok(Some(Box::new(record))),
+                    Some(Piece::Block(mut block)) => {
+                        let parser = match parser {
+                            Some(parser) => Arc::clone(parser),
+                            None => {
+                                let file = self.shared.files[self.next - 1].clone();
+                                Arc::clone(parser.insert(parser_of(&self.shared, file, &mut block)?))
+                            }
+                        };
+                        return Ok(Some(Box::new(Parsed { block, parser })));
+                    }
+                },
+                #[cfg(feature = "parquet")]
+                Current::Parquet(rows) => match rows.next()? {
+                    None => self.current = Current::None,
+                    Some(batch) => return Ok(Some(Box::new(batch))),
+                },
+            }
+        }
+    }
+}
+
+fn begin(shared: &Shared, file: &FileContext, once: Option<Source>) -> Result<Current> {
+    let options = &shared.options;
+    let cut = match shared.format {
+        Format::Jsonl | Format::SvmLight | Format::FastText | Format::Folders => Cut::Lines,
+        Format::Csv => Cut::Csv { delimiter: b',', quotes: options.quotes },
+        Format::Tsv => Cut::Csv { delimiter: b'\t', quotes: options.quotes },
+        Format::Reuters => Cut::Before(reuters::START),
+        Format::Lyrl => Cut::Before(lyrl::START),
+        Format::Review => Cut::Before(review::START),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => return super::parquet::Rows::open(file, options).map(Current::Parquet),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => {
+            let reason =
+                "this build has no Parquet; build with the cargo feature `parquet`, or convert the file to JSONL";
+            return Err(Error::malformed_file(&file.path, reason));
+        }
+    };
+    let source = match once {
+        Some(source) => source,
+        None => Source::open(&file.path, options.encoding)?,
+    };
+    Ok(Current::Text(Blocks::new(source, cut, options.max_record_bytes), None))
+}
+
+/// The parser of a file, which may depend on its first block.
+fn parser_of(shared: &Shared, file: FileContext, first: &mut Block) -> Result<Arc<dyn Parse>> {
+    let options = &shared.options;
+    Ok(match shared.format {
+        Format::Csv | Format::Tsv => {
+            let delimiter = if shared.format == Format::Csv { b',' } else { b'\t' };
+            let how = (delimiter, options.quotes);
+            Arc::new(Csv::new(file, how, &options.label_separator, &options.fields, first)?)
+        }
+        Format::Reuters => Arc::new(Reuters::new(file, options.reuters)),
+        Format::Lyrl => Arc::new(Lyrl::new(file, Arc::clone(&shared.qrels))),
+        Format::Review => Arc::new(Reviews::new(file, options.review_labels)),
+        Format::SvmLight => {
+            let terms = svmlight::read_terms(&file.path)?;
+            Arc::new(Lines(SvmLight::new(file, options.values, terms, first)))
+        }
+        Format::FastText => Arc::new(Lines(FastText::new(file, &options.label_prefix))),
+        Format::Jsonl | Format::Folders | Format::Parquet => Arc::new(Lines(Jsonl::new(file, &options.fields))),
+    })
+}

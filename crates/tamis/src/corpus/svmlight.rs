@@ -1,0 +1,153 @@
+//! svmlight lines: label names separated by commas, then `term:value` pairs; `#` begins a comment.
+//!
+//! Values that are whole numbers from 1 are counts. Weights (tf·idf and the like) cannot be turned back into counts, so
+//! they say only that a term is present.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::blocks::{Block, FileContext, ParseLine};
+use super::fields::{quoted, tidy_labels};
+use super::names::named;
+use super::source::Source;
+use super::{Body, Document};
+use crate::{Error, Result};
+
+named! {
+    /// What the values of svmlight files mean.
+    #[derive(Default)]
+    pub enum Values ("meaning of values") {
+        /// Counts when the values in the first block of the file are all whole numbers from 1, presence otherwise.
+        #[default]
+        Auto = "auto",
+        /// Occurrences; a value that is no whole number is an error.
+        Counts = "counts",
+        /// A term with a value above 0 occurs once.
+        Presence = "presence",
+    }
+}
+
+pub(crate) struct SvmLight {
+    context: FileContext,
+    counts: bool,
+    /// Names of the terms by number from 1, when there is a file of them.
+    terms: Option<Arc<[String]>>,
+}
+
+/// The file that names the terms of an svmlight file: one in each line, the first is term 1.
+pub(crate) fn terms_file(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".terms");
+    name.into()
+}
+
+/// A vocabulary of a hundred million terms is shorter; anything longer is not a vocabulary.
+const MAX_TERMS_BYTES: usize = 1 << 30;
+
+/// Reads the names of terms beside a file, if they are there.
+pub(crate) fn read_terms(path: &Path) -> Result<Option<Arc<[String]>>> {
+    let beside = terms_file(path);
+    if !beside.is_file() {
+        return Ok(None);
+    }
+    let bytes = Source::open(&beside, None)?.read_all(MAX_TERMS_BYTES)?;
+    let text = String::from_utf8(bytes).map_err(|_| Error::malformed_file(&beside, "not UTF-8"))?;
+    Ok(Some(text.lines().map(str::to_owned).collect()))
+}
+
+impl SvmLight {
+    pub(crate) fn new(context: FileContext, values: Values, terms: Option<Arc<[String]>>, first: &Block) -> Self {
+        let counts = match values {
+            Values::Counts => true,
+            Values::Presence => false,
+            Values::Auto => {
+                let counts = all_counts(first.bytes());
+                let meaning = if counts { "counts (whole numbers)" } else { "weights: each term counts once" };
+                tracing::info!("{}: values are read as {meaning}", context.path.display());
+                counts
+            }
+        };
+        Self { context, counts, terms }
+    }
+
+    fn term<'a>(&self, number: u64, term: &'a str) -> Result<Cow<'a, str>> {
+        let Some(terms) = &self.terms else { return Ok(Cow::Borrowed(term)) };
+        let name = term.parse::<usize>().ok().and_then(|n| terms.get(n.checked_sub(1)?));
+        let unnamed = || {
+            let reason = format!("term {} is not in {}", quoted(term), terms_file(&self.context.path).display());
+            self.context.error(number, reason)
+        };
+        name.map(|name| Cow::Owned(name.clone())).ok_or_else(unnamed)
+    }
+
+    fn count(&self, number: u64, pair: &str, value: &str) -> Result<u32> {
+        let error = |what: &str| Err(self.context.error(number, format!("{}: {what}", quoted(pair))));
+        if let (true, Ok(count)) = (self.counts, value.parse::<u32>()) {
+            return Ok(count);
+        }
+        match value.parse::<f64>() {
+            Err(_) => error("expected term:value with a number as value"),
+            Ok(x) if !x.is_finite() || x < 0.0 => error("a value must be a number from 0"),
+            Ok(x) if !self.counts => Ok(u32::from(x > 0.0)),
+            Ok(x) if x.fract() == 0.0 && x <= f64::from(u32::MAX) => Ok(x as u32),
+            Ok(_) => error("not a whole number, though the values are read as counts; weights need --values presence"),
+        }
+    }
+}
+
+/// Whether all values are whole numbers from 1.
+fn all_counts(bytes: &[u8]) -> bool {
+    bytes.split(|&b| b == b'\n').all(|line| {
+        let line = &line[..memchr::memchr(b'#', line).unwrap_or(line.len())];
+        line.split(u8::is_ascii_whitespace).all(|word| match memchr::memrchr(b':', word) {
+            Some(at) if !word.starts_with(b"qid:") => {
+                let value = std::str::from_utf8(&word[at + 1..]).ok().and_then(|v| v.parse::<f64>().ok());
+                value.is_some_and(|v| v.fract() == 0.0 && v >= 1.0)
+            }
+            _ => true,
+        })
+    })
+}
+
+/// Whether a word is `number:value`, so that a line that begins with it has no labels.
+pub(crate) fn is_pair(word: &str) -> bool {
+    word.split_once(':').is_some_and(|(index, value)| {
+        !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit()) && value.parse::<f64>().is_ok()
+    })
+}
+
+impl ParseLine for SvmLight {
+    fn context(&self) -> &FileContext {
+        &self.context
+    }
+
+    fn parse_line<'a>(&self, number: u64, line: &'a str) -> Result<Option<Document<'a>>> {
+        let line = line.split_once('#').map_or(line, |(before, _)| before);
+        let begins_with_space = line.starts_with(|c: char| c.is_ascii_whitespace());
+        let mut words = line.split_ascii_whitespace().peekable();
+        let Some(first) = words.peek() else { return Ok(None) };
+        let mut labels = Vec::new();
+        if !begins_with_space && !is_pair(first) {
+            labels.extend(first.split(',').map(Cow::Borrowed));
+            tidy_labels(&mut labels);
+            words.next();
+        }
+        let mut counts = Vec::new();
+        for pair in words {
+            let Some((term, value)) = pair.rsplit_once(':').filter(|(term, _)| !term.is_empty()) else {
+                let reason = format!("{}: expected term:value; labels stand first, joined by commas", quoted(pair));
+                return Err(self.context.error(number, reason));
+            };
+            if term == "qid" {
+                continue;
+            }
+            let count = self.count(number, pair, value)?;
+            if count > 0 {
+                counts.push((self.term(number, term)?, count));
+            }
+        }
+        let id = self.context.id_of_line(number).into();
+        Ok(Some(Document { id, body: Body::Counts(counts), labels, part: self.context.part, date: None }))
+    }
+}

@@ -1,0 +1,189 @@
+//! Writing documents: what `convert` does. The output appears when it is whole.
+
+mod folders;
+mod lines;
+#[cfg(feature = "parquet")]
+mod parquet;
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use self::folders::FolderWriter;
+use self::lines::LineWriter;
+use super::detect::by_name;
+use super::source::Compression;
+use super::{Body, Document, Format};
+use crate::atomic::AtomicFile;
+use crate::{Error, Result};
+
+/// How documents are written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WriteOptions {
+    /// The format; `None` tells it from the ending of the file, a name with a final slash being folders.
+    pub to: Option<Format>,
+    /// What separates labels in a column (CSV, TSV).
+    pub label_separator: String,
+    /// What labels begin with (fastText).
+    pub label_prefix: String,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self { to: None, label_separator: ";".into(), label_prefix: "__label__".into() }
+    }
+}
+
+/// Takes documents one after the other; [`Writer::finish`] puts the output in its place.
+pub struct Writer {
+    path: PathBuf,
+    documents: u64,
+    kind: Kind,
+}
+
+enum Kind {
+    Lines(Box<LineWriter>, Output),
+    Folders(FolderWriter),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<self::parquet::ParquetWriter>),
+}
+
+impl Writer {
+    /// Begins a file or folder. Its ending tells the compression, and the format unless that is given.
+    pub fn create(path: &Path, options: &WriteOptions) -> Result<Self> {
+        let is_folder = path.as_os_str().to_string_lossy().ends_with('/') || path.is_dir();
+        let format = options.to.or_else(|| if is_folder { Some(Format::Folders) } else { by_name(path) });
+        let Some(format) = format else {
+            let reason = format!("the ending tells no format; give one of {} with --to", written());
+            return Err(Error::malformed_file(path, reason));
+        };
+        let kind = match format {
+            Format::Folders => Kind::Folders(FolderWriter::create(path)?),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => Kind::Parquet(Box::new(self::parquet::ParquetWriter::create(path)?)),
+            _ => Kind::Lines(Box::new(LineWriter::new(path, format, options)?), Output::create(path)?),
+        };
+        let mut writer = Self { path: path.to_owned(), documents: 0, kind };
+        writer.begin()?;
+        Ok(writer)
+    }
+
+    /// Writes to a stream, such as standard output; only formats with one document in each record can.
+    pub fn to_stream(stream: Box<dyn Write + Send>, options: &WriteOptions) -> Result<Self> {
+        let path = Path::new("-");
+        let format = options.to.unwrap_or(Format::Jsonl);
+        if matches!(format, Format::Folders | Format::Parquet | Format::SvmLight) {
+            let reason = format!("{format} cannot be written to a stream; name a file");
+            return Err(Error::malformed_file(path, reason));
+        }
+        let kind = Kind::Lines(Box::new(LineWriter::new(path, format, options)?), Output::Stream(stream));
+        let mut writer = Self { path: path.to_owned(), documents: 0, kind };
+        writer.begin()?;
+        Ok(writer)
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        if let Kind::Lines(lines, output) = &mut self.kind {
+            output.write_all(lines.header()).map_err(|e| Error::io(&self.path, e))?;
+        }
+        Ok(())
+    }
+
+    /// One more document.
+    pub fn write(&mut self, document: &Document<'_>) -> Result<()> {
+        self.documents += 1;
+        match &mut self.kind {
+            Kind::Lines(lines, output) => {
+                let record = lines.record(document)?;
+                output.write_all(record).map_err(|e| Error::io(&self.path, e))
+            }
+            Kind::Folders(folders) => folders.write(document),
+            #[cfg(feature = "parquet")]
+            Kind::Parquet(parquet) => parquet.write(document),
+        }
+    }
+
+    /// Puts the output in its place; returns how many documents it has.
+    pub fn finish(self) -> Result<u64> {
+        match self.kind {
+            Kind::Lines(lines, output) => {
+                // Names of terms first: a file of numbers without them would be useless.
+                lines.finish()?;
+                output.finish(&self.path)?;
+            }
+            Kind::Folders(folders) => folders.finish()?,
+            #[cfg(feature = "parquet")]
+            Kind::Parquet(parquet) => parquet.finish()?,
+        }
+        Ok(self.documents)
+    }
+}
+
+/// The names of the formats that can be written.
+fn written() -> String {
+    let names: Vec<&str> = Format::ALL.iter().map(|f| f.spec()).filter(|s| s.written).map(|s| s.name).collect();
+    names.join(" ")
+}
+
+/// A file, compressed as its ending says, or a stream.
+enum Output {
+    Plain(AtomicFile),
+    Gzip(flate2::write::GzEncoder<AtomicFile>),
+    Zstd(zstd::Encoder<'static, AtomicFile>),
+    Bzip2(bzip2::write::BzEncoder<AtomicFile>),
+    Stream(Box<dyn Write + Send>),
+}
+
+impl Output {
+    fn create(path: &Path) -> Result<Self> {
+        let file = AtomicFile::create(path)?;
+        Ok(match Compression::of_name(path).0 {
+            Compression::Plain => Self::Plain(file),
+            Compression::Gzip => Self::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
+            Compression::Zstd => Self::Zstd(zstd::Encoder::new(file, 0).map_err(|e| Error::io(path, e))?),
+            Compression::Bzip2 => Self::Bzip2(bzip2::write::BzEncoder::new(file, bzip2::Compression::default())),
+        })
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        match self {
+            Self::Plain(out) => out.write_all(bytes),
+            Self::Gzip(out) => out.write_all(bytes),
+            Self::Zstd(out) => out.write_all(bytes),
+            Self::Bzip2(out) => out.write_all(bytes),
+            Self::Stream(out) => out.write_all(bytes),
+        }
+    }
+
+    fn finish(self, path: &Path) -> Result<()> {
+        let error = |e| Error::io(path, e);
+        match self {
+            Self::Plain(file) => file.commit(),
+            Self::Gzip(out) => out.finish().map_err(error)?.commit(),
+            Self::Zstd(out) => out.finish().map_err(error)?.commit(),
+            Self::Bzip2(out) => out.finish().map_err(error)?.commit(),
+            Self::Stream(mut out) => out.flush().map_err(error),
+        }
+    }
+}
+
+/// A document that the format of the output cannot hold.
+fn cannot_hold(path: &Path, document: &Document<'_>, reason: &str) -> Error {
+    Error::malformed_file(path, format!("document {:?} {reason}", document.id))
+}
+
+/// The words of a body as text; ready tokens are joined by spaces.
+fn text_of<'b>(body: &'b Body<'_>) -> Cow<'b, str> {
+    match body {
+        Body::Text(text) => Cow::Borrowed(text),
+        Body::Tokens(tokens) => Cow::Owned(tokens.join(" ")),
+        Body::Counts(counts) => {
+            let words: Vec<&str> =
+                counts.iter().flat_map(|(term, n)| std::iter::repeat_n(term.as_ref(), *n as usize)).collect();
+            Cow::Owned(words.join(" "))
+        }
+    }
+}

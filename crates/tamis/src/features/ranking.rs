@@ -1,0 +1,179 @@
+//! Terms in order, best first; every size is a prefix.
+
+/// Terms best first with their scores: by score descending, then by document frequency descending, then by term
+/// ascending (SPEC 2). The order is total, so a selection is the same on every machine and with any number of threads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranking {
+    terms: Vec<u32>,
+    scores: Vec<f64>,
+    labels: Option<Vec<u32>>,
+}
+
+/// The first terms of a ranking.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prefix<'a> {
+    /// How many were asked for; more than [`Prefix::terms`] holds when there are not as many.
+    pub asked: usize,
+    /// Terms, best first.
+    pub terms: &'a [u32],
+    /// Their scores.
+    pub scores: &'a [f64],
+}
+
+/// A number that sorts as scores rank: higher scores first, then higher df, then lower term.
+fn sort_key(score: f64, df: u32, term: u32) -> u128 {
+    let bits = score.to_bits();
+    let ascending = if bits >> 63 == 1 { !bits } else { bits | (1 << 63) };
+    (u128::from(!ascending) << 64) | (u128::from(!df) << 32) | u128::from(term)
+}
+
+impl Ranking {
+    /// Ranks terms by score; `df` is by term number, and term numbers follow the order of terms.
+    pub fn from_scores(df: &[u32], scored: impl IntoIterator<Item = (u32, f64)>) -> Self {
+        let mut entries: Vec<(u128, f64)> = scored
+            .into_iter()
+            .map(|(term, score)| {
+                debug_assert!(!score.is_nan(), "term {term} has no score");
+                // Minus zero and zero are one score.
+                let score = score + 0.0;
+                (sort_key(score, df[term as usize], term), score)
+            })
+            .collect();
+        entries.sort_unstable_by_key(|(key, _)| *key);
+        Self::from_sorted(entries.iter().map(|(key, score)| (*key as u32, *score)))
+    }
+
+    /// The best `top` terms only.
+    pub(crate) fn from_scores_top(df: &[u32], scored: impl IntoIterator<Item = (u32, f64)>, top: usize) -> Self {
+        let mut entries: Vec<(u128, f64)> = scored
+            .into_iter()
+            .map(|(term, score)| (sort_key(score + 0.0, df[term as usize], term), score + 0.0))
+            .collect();
+        if top < entries.len() {
+            if top > 0 {
+                entries.select_nth_unstable_by_key(top - 1, |(key, _)| *key);
+            }
+            entries.truncate(top);
+        }
+        entries.sort_unstable_by_key(|(key, _)| *key);
+        Self::from_sorted(entries.iter().map(|(key, score)| (*key as u32, *score)))
+    }
+
+    /// Takes terms that are in order already.
+    pub(crate) fn from_sorted(scored: impl Iterator<Item = (u32, f64)>) -> Self {
+        let (terms, scores) = scored.unzip();
+        Self { terms, scores, labels: None }
+    }
+
+    /// Adds the label that gave each term its maximum, from a list by term number.
+    pub(crate) fn with_labels(mut self, of_term: &[u32]) -> Self {
+        self.labels = Some(self.terms.iter().map(|&t| of_term[t as usize]).collect());
+        self
+    }
+
+    /// Number of terms.
+    pub fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// Whether there is no term.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Term numbers, best first.
+    pub fn terms(&self) -> &[u32] {
+        &self.terms
+    }
+
+    /// The score of each term, in the same order. Larger is better for every selector: combinations of ranks give
+    /// points, see [`Selector::rank`](super::Selector::rank).
+    pub fn scores(&self) -> &[f64] {
+        &self.scores
+    }
+
+    /// For a score pooled by max: the label that gave each term its maximum, the lowest number among equals.
+    pub fn labels(&self) -> Option<&[u32]> {
+        self.labels.as_deref()
+    }
+
+    /// The best `size` terms, or all when there are fewer.
+    pub fn top(&self, size: usize) -> &[u32] {
+        &self.terms[..size.min(self.len())]
+    }
+
+    /// The ranking of the first `size` terms alone.
+    pub fn first(mut self, size: usize) -> Self {
+        self.terms.truncate(size);
+        self.scores.truncate(size);
+        if let Some(labels) = &mut self.labels {
+            labels.truncate(size);
+        }
+        self
+    }
+
+    /// Only the terms that `keep` accepts, in the same order.
+    pub fn filtered(&self, mut keep: impl FnMut(u32) -> bool) -> Self {
+        let kept: Vec<usize> = (0..self.len()).filter(|&at| keep(self.terms[at])).collect();
+        Self {
+            terms: kept.iter().map(|&at| self.terms[at]).collect(),
+            scores: kept.iter().map(|&at| self.scores[at]).collect(),
+            labels: self.labels.as_ref().map(|labels| kept.iter().map(|&at| labels[at]).collect()),
+        }
+    }
+
+    /// Nested prefixes, one for each size, in the order of the sizes; nothing is copied.
+    pub fn sweep<'a>(&'a self, sizes: &'a [usize]) -> impl ExactSizeIterator<Item = Prefix<'a>> + 'a {
+        sizes.iter().map(|&asked| {
+            let size = asked.min(self.len());
+            Prefix { asked, terms: &self.terms[..size], scores: &self.scores[..size] }
+        })
+    }
+
+    /// The rank of each term, in order; rank 1 is best, and equal scores share the average of the ranks they span
+    /// (SPEC 3).
+    pub fn average_ranks(&self) -> Vec<f64> {
+        let mut ranks = Vec::with_capacity(self.len());
+        for tied in self.scores.chunk_by(|x, y| x == y) {
+            let before = ranks.len() as f64;
+            let rank = before + (tied.len() as f64 + 1.0) / 2.0;
+            ranks.resize(ranks.len() + tied.len(), rank);
+        }
+        ranks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_score_then_frequency_then_term() {
+        let df = [5, 9, 5, 1, 7, 2];
+        let scores = [1.0, 0.0, 1.0, -3.0, -0.0, 2.5];
+        let ranking = Ranking::from_scores(&df, (0u32..).zip(scores));
+        assert_eq!(ranking.terms(), [5, 0, 2, 1, 4, 3]);
+        assert_eq!(ranking.scores(), [2.5, 1.0, 1.0, 0.0, 0.0, -3.0]);
+        assert_eq!(ranking.average_ranks(), [1.0, 2.5, 2.5, 4.5, 4.5, 6.0]);
+        for top in 0..8 {
+            let best = Ranking::from_scores_top(&df, (0u32..).zip(scores), top);
+            assert_eq!(best.terms(), ranking.top(top));
+        }
+    }
+
+    #[test]
+    fn infinities_have_a_place() {
+        let ranking = Ranking::from_scores(&[1, 1, 1], [(0, f64::NEG_INFINITY), (1, f64::INFINITY), (2, f64::MAX)]);
+        assert_eq!(ranking.terms(), [1, 2, 0]);
+    }
+
+    #[test]
+    fn sizes_are_prefixes_of_one_list() {
+        let ranking = Ranking::from_scores(&[1; 4], (0u32..4).map(|t| (t, f64::from(t))));
+        let sizes = [1, 3, 9];
+        let prefixes: Vec<Prefix> = ranking.sweep(&sizes).collect();
+        assert_eq!(prefixes[1].terms, [3, 2, 1]);
+        assert_eq!((prefixes[2].asked, prefixes[2].terms.len()), (9, 4));
+        assert!(prefixes.iter().all(|p| p.terms.as_ptr() == ranking.terms().as_ptr()));
+    }
+}

@@ -1,0 +1,32 @@
+//! Expressions that search: `os(ib)` run for a size.
+
+use super::search::{Bhattacharyya, Budget, Found, Oscillating};
+use super::{Ranking, Selector};
+use crate::counts::Contingency;
+use crate::{Error, Progress, Result};
+
+impl Selector {
+    /// The terms to use at a size: the subset that a search finds, or the first terms of the ranking. A subset is listed
+    /// in the order of its start selector and with its scores (SPEC 4); with it comes how the search went.
+    pub fn subset(
+        &self,
+        table: &Contingency,
+        size: usize,
+        budget: &Budget,
+        progress: &dyn Progress,
+    ) -> Result<(Ranking, Option<Found>)> {
+        let Some(search) = self.as_search() else {
+            return Ok((self.rank(table)?.first(size), None));
+        };
+        if size == 0 {
+            return Err(Error::invalid("size", size, "a subset has at least one term"));
+        }
+        let start = search.start().clone().under_cut(self.cut()).rank(table)?;
+        let mut criterion = Bhattacharyya::cut(table, self.lowest_cut())?;
+        let oscillating = Oscillating { depth: search.depth() as usize, budget: *budget };
+        let found = oscillating.search(&mut criterion, start.terms(), size, progress)?;
+        let mut member = vec![false; table.terms()];
+        found.terms.iter().for_each(|&t| member[t as usize] = true);
+        Ok((start.filtered(|term| member[term as usize]), Some(found)))
+    }
+}

@@ -1,0 +1,152 @@
+//! The inverted index: feature → postings (training document, weight), in blocks of documents.
+
+use super::Similarity;
+use super::weights::{Weights, inverse_norm};
+use crate::label::{Problem, Query};
+
+/// Documents in a block. Their sums take 128 KiB, which a core's L2 cache holds beside the postings that stream by.
+const BLOCK: usize = 1 << 14;
+
+/// The sums of a block. There are as many as a `u16` can name, though a block has fewer documents: the compiler then
+/// knows that a posting never points outside, and the innermost loop carries no bounds check.
+pub(super) type Sums = [f64; 1 << 16];
+
+/// Memory for the sums of a block; pages that no block uses cost nothing.
+pub(super) fn sums(memory: &mut Vec<f64>) -> &mut Sums {
+    if memory.len() < 1 << 16 {
+        *memory = vec![0.0; 1 << 16];
+    }
+    memory.first_chunk_mut().expect("the line above made it long enough")
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Index {
+    pub(super) weights: Weights,
+    pub(super) blocks: Vec<Block>,
+}
+
+/// Some consecutive training documents, feature by feature.
+#[derive(Debug, Clone)]
+pub(super) struct Block {
+    /// Number of the first document.
+    pub(super) first: u32,
+    /// How many documents.
+    pub(super) len: usize,
+    /// Postings of feature `f` are `starts[f]..starts[f+1]`.
+    starts: Vec<u32>,
+    /// Document of each posting, counted from `first`, ascending within a feature.
+    documents: Vec<u16>,
+    values: Vec<f64>,
+}
+
+/// A feature of a query with what it multiplies postings by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct QueryTerm {
+    pub(super) feature: u32,
+    pub(super) factor: f64,
+}
+
+impl Index {
+    pub(super) fn of(problem: &Problem, similarity: Similarity) -> Self {
+        Self::with_block(problem, similarity, BLOCK)
+    }
+
+    fn with_block(problem: &Problem, similarity: Similarity, block: usize) -> Self {
+        let weights = Weights::of(problem, similarity);
+        let documents = problem.documents();
+        let blocks = (0..documents)
+            .step_by(block)
+            .map(|first| Block::of(problem, &weights, first, block.min(documents - first)))
+            .collect();
+        Self { weights, blocks }
+    }
+
+    /// The features of a query that can add to a similarity, ascending.
+    pub(super) fn query_terms(&self, query: Query<'_>, terms: &mut Vec<QueryTerm>) {
+        terms.clear();
+        let known = query.features.iter().zip(query.counts).filter(|&(&feature, &count)| {
+            (feature as usize) < self.weights.features() && count > 0 && self.weights.counts(feature)
+        });
+        terms.extend(known.map(|(&feature, &count)| QueryTerm {
+            feature,
+            factor: self.weights.of_query(feature, count, query.length),
+        }));
+    }
+}
+
+impl Block {
+    fn of(problem: &Problem, weights: &Weights, first: usize, len: usize) -> Self {
+        let rows = first..first + len;
+        let kept = |row: usize| problem.matrix.row(row).filter(|&(f, count)| count > 0 && weights.counts(f));
+        let mut starts = vec![0u32; weights.features() + 1];
+        for row in rows.clone() {
+            for (feature, _) in kept(row) {
+                starts[feature as usize + 1] += 1;
+            }
+        }
+        for feature in 0..weights.features() {
+            starts[feature + 1] += starts[feature];
+        }
+        let total = starts[weights.features()] as usize;
+        let (mut documents, mut values) = (vec![0u16; total], vec![0.0; total]);
+        let mut next = starts.clone();
+        for row in rows {
+            for (feature, count) in kept(row) {
+                let at = next[feature as usize] as usize;
+                next[feature as usize] += 1;
+                documents[at] = (row - first) as u16;
+                values[at] = weights.of_document(feature, count, problem.lengths[row]);
+            }
+        }
+        Self { first: first as u32, len, starts, documents, values }
+    }
+
+    /// The sums of this block's documents, set to 0.
+    pub(super) fn clear<'a>(&self, sums: &'a mut Sums) -> &'a mut Sums {
+        sums[..self.len].fill(0.0);
+        sums
+    }
+
+    /// `sums[d] += factor·weight(d)` over the postings of a feature.
+    #[inline]
+    pub(super) fn add(&self, term: QueryTerm, sums: &mut Sums) {
+        let feature = term.feature as usize;
+        let range = self.starts[feature] as usize..self.starts[feature + 1] as usize;
+        let (documents, last_documents) = self.documents[range.clone()].as_chunks::<4>();
+        let (values, last_values) = self.values[range].as_chunks::<4>();
+        for (d, v) in documents.iter().zip(values) {
+            sums[d[0] as usize] += term.factor * v[0];
+            sums[d[1] as usize] += term.factor * v[1];
+            sums[d[2] as usize] += term.factor * v[2];
+            sums[d[3] as usize] += term.factor * v[3];
+        }
+        for (&d, &v) in last_documents.iter().zip(last_values) {
+            sums[d as usize] += term.factor * v;
+        }
+    }
+
+    /// Adds to `squares[d]` the squared weights of one feature: norms, feature by feature in ascending order.
+    pub(super) fn add_squares(&self, feature: u32, squares: &mut [f64]) {
+        let range = self.starts[feature as usize] as usize..self.starts[feature as usize + 1] as usize;
+        for (&d, &v) in self.documents[range.clone()].iter().zip(&self.values[range]) {
+            squares[d as usize] += v * v;
+        }
+    }
+}
+
+/// `1/‖d‖` of every training document over the features in the given order, after each of the given sizes.
+pub(super) fn inverse_norms(index: &Index, order: impl Iterator<Item = u32> + Clone, sizes: &[usize]) -> Vec<Vec<f64>> {
+    let mut norms = vec![Vec::new(); sizes.len()];
+    for block in &index.blocks {
+        let mut squares = vec![0.0; block.len];
+        let (mut features, mut done) = (order.clone(), 0);
+        for (norms, &size) in norms.iter_mut().zip(sizes) {
+            for feature in features.by_ref().take(size - done) {
+                block.add_squares(feature, &mut squares);
+            }
+            done = size;
+            norms.extend(squares.iter().map(|&s| inverse_norm(s)));
+        }
+    }
+    norms
+}

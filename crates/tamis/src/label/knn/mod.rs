@@ -1,0 +1,181 @@
+//! Nearest neighbours, exactly, over an inverted index (SPEC 6, 7; olsson 6.1; addis).
+//!
+//! **The arithmetic**, so that an obvious version gets the same bits: all numbers are `f64`. A similarity is the sum of
+//! `factor(t)·weight(t)` over the features that query and document share, in ascending feature number (which is the
+//! order of the ranking), started at 0, without fused multiply-add.
+//! - okapi: `factor = w_T(t)·idf(t)`, `weight = w_i(t)`, each as SPEC 6 writes it.
+//! - cosine: `factor = (1 + log tf_T)·log(n/df)`, `weight` likewise for the training document; the sum is then
+//!   multiplied by `1/‖q‖` and after that by `1/‖d‖`, with squares summed in ascending feature number.
+//!
+//! Scores of labels are sums of similarities over the neighbours in training order. Features that no training document
+//! has, or with `idf = 0`, add nothing and are left out everywhere.
+//!
+//! Since weights are not negative and sums run in ranking order, the sum after the first `s` features *is* the similarity
+//! of the problem of size `s`: [`KnnSweep`] evaluates every size of every ranking in one pass and gets the same bits
+//! as [`Knn`] fitted for each.
+
+mod index;
+mod nearest;
+mod sweep;
+mod votes;
+mod weights;
+
+use serde::{Deserialize, Serialize};
+
+use self::index::{Index, QueryTerm, inverse_norms, sums};
+use self::nearest::Nearest;
+use self::votes::Votes;
+use self::weights::inverse_norm;
+use super::{Classifier, Problem, Query, Scored, Scratch};
+use crate::counts::Csr;
+use crate::{Error, Result};
+
+pub use self::sweep::{KnnSweep, Nested, SweepPlace};
+
+/// How alike two documents are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Similarity {
+    /// `Σ_t w_T(t)·w_i(t)·idf(t)` on okapi weights; labels score the sum over neighbours that carry them (olsson 6.1).
+    #[default]
+    Okapi,
+    /// Cosine of `tfidf` vectors; labels score their share of the neighbours' similarity, in [0, 1] (addis).
+    Cosine,
+}
+
+/// Options of the neighbours classifiers `knn` and `wknn`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnnOptions {
+    /// How many neighbours have a say; at least 1.
+    pub k: usize,
+    /// Which similarity, and with it which score.
+    pub similarity: Similarity,
+}
+
+impl KnnOptions {
+    /// `knn`: okapi similarity, 100 neighbours (olsson 6.1).
+    pub const KNN: Self = Self { k: 100, similarity: Similarity::Okapi };
+    /// `wknn`: cosine similarity, 20 neighbours (addis).
+    pub const WKNN: Self = Self { k: 20, similarity: Similarity::Cosine };
+
+    fn checked_for(&self, problem: &Problem) -> Result<usize> {
+        if self.k == 0 {
+            return Err(Error::invalid("k", self.k, "at least one neighbour is needed"));
+        }
+        if problem.documents() == 0 {
+            return Err(Error::data("no training documents: there is nothing to be a neighbour of"));
+        }
+        if u32::try_from(problem.documents()).is_err() {
+            return Err(Error::data("more than 4,294,967,295 training documents"));
+        }
+        Ok(self.k.min(problem.documents()))
+    }
+}
+
+impl Default for KnnOptions {
+    fn default() -> Self {
+        Self::KNN
+    }
+}
+
+/// A fitted `knn` or `wknn`: the training documents, turned into postings.
+#[derive(Debug, Clone)]
+pub struct Knn {
+    options: KnnOptions,
+    /// `options.k`, or the number of documents when that is smaller.
+    k: usize,
+    index: Index,
+    assignments: Csr<()>,
+    /// `1/‖d‖` of each document, for the cosine.
+    inverse_norms: Vec<f64>,
+}
+
+/// Reusable memory of one thread.
+#[derive(Debug, Default)]
+pub(crate) struct KnnMemory {
+    sums: Vec<f64>,
+    terms: Vec<QueryTerm>,
+    nearest: Nearest,
+    votes: Votes,
+}
+
+impl Knn {
+    /// Turns the training documents into an index. Cost: one pass over the counts.
+    pub fn fit(problem: &Problem, options: &KnnOptions) -> Result<Self> {
+        let k = options.checked_for(problem)?;
+        let index = Index::of(problem, options.similarity);
+        let inverse_norms = match options.similarity {
+            Similarity::Okapi => Vec::new(),
+            Similarity::Cosine => {
+                inverse_norms(&index, 0..problem.features() as u32, &[problem.features()]).swap_remove(0)
+            }
+        };
+        Ok(Self { options: *options, k, index, assignments: problem.assignments.clone(), inverse_norms })
+    }
+
+    /// What it was fitted with.
+    pub fn options(&self) -> &KnnOptions {
+        &self.options
+    }
+
+    /// The neighbours of a document with their similarities, best first, ties by training order: at most k, all with a
+    /// positive similarity. Numbers are rows of the [`Problem`] it was fitted on.
+    pub fn neighbours(&self, document: Query<'_>) -> Vec<(u32, f64)> {
+        let mut memory = KnnMemory::default();
+        self.find(document, &mut memory);
+        let found = &memory.nearest;
+        let mut neighbours: Vec<(u32, f64)> =
+            found.documents().iter().copied().zip(found.similarities().iter().copied()).collect();
+        neighbours.sort_by(|a, b| b.1.total_cmp(&a.1));
+        neighbours
+    }
+
+    /// Labels of a training document.
+    pub fn labels_of(&self, document: u32) -> &[u32] {
+        self.assignments.row_indices(document as usize)
+    }
+
+    /// Fills `memory.nearest`.
+    fn find(&self, document: Query<'_>, memory: &mut KnnMemory) {
+        let KnnMemory { sums: sums_memory, terms, nearest, .. } = memory;
+        nearest.reset(self.k);
+        self.index.query_terms(document, terms);
+        if terms.is_empty() {
+            return;
+        }
+        let query_scale = inverse_norm(terms.iter().map(|t| t.factor * t.factor).sum());
+        let sums = sums(sums_memory);
+        for block in &self.index.blocks {
+            let sums = block.clear(sums);
+            for &term in terms.iter() {
+                block.add(term, sums);
+            }
+            let values = &mut sums[..block.len];
+            if self.options.similarity == Similarity::Cosine {
+                scale(values, query_scale, &self.inverse_norms[block.first as usize..]);
+            }
+            nearest.scan(values, block.first, nearest.entry());
+        }
+    }
+}
+
+/// Sums to cosines.
+fn scale(values: &mut [f64], query: f64, documents: &[f64]) {
+    for (value, &document) in values.iter_mut().zip(documents) {
+        *value = *value * query * document;
+    }
+}
+
+impl Classifier for Knn {
+    fn labels(&self) -> usize {
+        self.assignments.columns()
+    }
+
+    fn rank(&self, document: Query<'_>, scratch: &mut Scratch, ranked: &mut Vec<Scored>) {
+        ranked.clear();
+        self.find(document, &mut scratch.knn);
+        let KnnMemory { nearest, votes, .. } = &mut scratch.knn;
+        votes.rank(nearest, &self.assignments, self.options.similarity, ranked);
+    }
+}

@@ -1,0 +1,163 @@
+//! Counting: the parallel pass against the obvious one, whatever the threads, chunks and memory.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use tamis::Silent;
+use tamis::corpus::{Body, Document, InMemory, Part, TextOptions};
+use tamis::counts::{Contingency, CountOptions, Counted, Counts, count, count_contingency};
+
+fn document(number: usize, text: String, labels: Vec<String>) -> Document<'static> {
+    Document {
+        id: Cow::Owned(format!("d{number}")),
+        body: Body::Text(Cow::Owned(text)),
+        labels: labels.into_iter().map(Cow::Owned).collect(),
+        part: Some(if number % 3 == 0 { Part::Test } else { Part::Train }),
+        date: None,
+    }
+}
+
+fn corpus(texts: &[(String, Vec<String>)]) -> Vec<Document<'static>> {
+    texts.iter().enumerate().map(|(i, (t, l))| document(i, t.clone(), l.clone())).collect()
+}
+
+fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+}
+
+fn counted(documents: Vec<Document<'static>>, options: &CountOptions) -> Counts {
+    count(Box::new(InMemory(documents.into_iter())), options, &Silent).unwrap().0
+}
+
+/// A corpus of many small documents over a skewed vocabulary, larger than a batch.
+fn many(documents: usize) -> Vec<Document<'static>> {
+    (0..documents)
+        .map(|i| {
+            let words: Vec<String> = (0..20).map(|j| format!("w{}", (i * 7 + j * j * 31) % (10 + i % 997))).collect();
+            document(i, words.join(" "), vec![format!("l{}", i % 7), format!("l{}", i % 3)])
+        })
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn equals_the_obvious_count(
+        texts in prop::collection::vec(("[a-dA-D ]{0,30}", prop::collection::vec("[x-z]", 0..3)), 0..20)
+    ) {
+        let options = CountOptions {
+            text: TextOptions { min_length: 1, ..TextOptions::default() }, ..CountOptions::default()
+        };
+        let counts = counted(corpus(&texts), &options);
+        prop_assert_eq!(counts.len(), texts.len());
+        for (row, (text, labels)) in texts.iter().enumerate() {
+            let mut expected = BTreeMap::<String, u32>::new();
+            for word in text.split_whitespace() {
+                *expected.entry(word.to_lowercase()).or_default() += 1;
+            }
+            let found: BTreeMap<String, u32> =
+                counts.matrix.row(row).map(|(t, n)| (counts.vocabulary.name(t).to_owned(), n)).collect();
+            prop_assert_eq!(&found, &expected);
+            prop_assert_eq!(counts.lengths[row], expected.values().sum::<u32>());
+            let mut labels = labels.clone();
+            labels.sort();
+            labels.dedup();
+            let found: Vec<&str> =
+                counts.assignments.row_indices(row).iter().map(|&l| counts.labels.name(l)).collect();
+            prop_assert_eq!(found, labels);
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_counts() {
+    let options = CountOptions::default();
+    let one = with_threads(1, || counted(many(5000), &options));
+    let three = with_threads(3, || counted(many(5000), &options));
+    assert!(one == three);
+    assert_eq!(one.ids[4999], "d4999");
+    assert_eq!(one.part(Part::Test).len(), 1667);
+}
+
+#[test]
+fn a_contingency_folded_in_chunks_is_the_contingency_of_the_counts() {
+    let whole = Contingency::of(&counted(many(3000), &CountOptions::default()));
+    // Small enough that every batch is folded by itself, large enough that nothing is pruned.
+    let options = CountOptions { memory: 300_000, ..CountOptions::default() };
+    let (folded, report) =
+        count_contingency(Box::new(InMemory(many(3000).into_iter())), Counted::All, &options, &Silent).unwrap();
+    assert_eq!(report.pruned.terms, 0);
+    assert!(folded == whole);
+}
+
+#[test]
+fn a_memory_bound_prunes_rare_terms_and_says_so_whatever_the_threads() {
+    let options = CountOptions { memory: 760_000, ..CountOptions::default() };
+    let run = |threads| {
+        with_threads(threads, || count(Box::new(InMemory(many(4000).into_iter())), &options, &Silent).unwrap())
+    };
+    let ((one, report), (three, same)) = (run(1), run(3));
+    assert!(one == three);
+    assert_eq!(report.pruned, same.pruned);
+    assert!(report.pruned.rounds > 0 && report.pruned.terms > 0 && report.pruned.short_by > 0);
+    let full = counted(many(4000), &CountOptions::default());
+    assert!(one.matrix.entries() < full.matrix.entries());
+    assert_eq!(one.lengths, full.lengths, "lengths count pruned tokens too");
+    let (kept, all) = (Contingency::of(&one), Contingency::of(&full));
+    for (id, term) in one.vocabulary.iter().enumerate() {
+        let (short, whole) = (kept.df()[id], all.df()[full.vocabulary.id(term).unwrap() as usize]);
+        assert!(short <= whole && whole - short <= report.pruned.short_by, "{term}: {short} of {whole}");
+    }
+}
+
+#[test]
+fn documents_that_do_not_fit_at_all_are_refused() {
+    let options = CountOptions { memory: 50_000, ..CountOptions::default() };
+    let error = count(Box::new(InMemory(many(4000).into_iter())), &options, &Silent).unwrap_err();
+    assert!(error.to_string().ends_with("even without their words; raise the bound"), "{error}");
+}
+
+#[test]
+fn where_a_split_is_given_only_training_documents_are_counted() {
+    let counts = counted(many(3000), &CountOptions::default());
+    let expected = Contingency::of_rows(&counts, &counts.training()).retain_terms(|_| true);
+    let source = Box::new(InMemory(many(3000).into_iter()));
+    let (found, _) = count_contingency(source, Counted::Training, &CountOptions::default(), &Silent).unwrap();
+    assert_eq!(found.documents(), 2000);
+    let seen = |table: &Contingency| table.retain_terms(|t| table.df()[t as usize] > 0);
+    assert!(seen(&found) == seen(&expected));
+}
+
+#[test]
+fn a_users_vocabulary_limits_terms_but_not_lengths() {
+    let options = CountOptions {
+        vocabulary: Some(std::sync::Arc::new(tamis::counts::Vocabulary::new(["gold", "unused"]))),
+        ..CountOptions::default()
+    };
+    let counts = counted(vec![document(0, "Gold and silver, gold".into(), vec![])], &options);
+    assert_eq!(counts.vocabulary.iter().collect::<Vec<_>>(), ["gold"]);
+    assert_eq!((counts.matrix.values(), counts.lengths[0]), (&[2][..], 4));
+}
+
+#[test]
+fn merged_files_of_parts_are_the_file_of_the_whole_byte_for_byte() {
+    use tamis::counts::CountsFile;
+    let folder = tempfile::tempdir().unwrap();
+    let documents = many(1000);
+    let file = |name: &str, documents: &[Document<'static>]| {
+        let options = CountOptions::default();
+        let source = Box::new(InMemory(documents.to_vec().into_iter()));
+        let (contingency, report) = count_contingency(source, Counted::All, &options, &Silent).unwrap();
+        let path = folder.path().join(name);
+        CountsFile { text: options.text, pruned: report.pruned, contingency }.write(&path).unwrap();
+        path
+    };
+    let whole = file("whole", &documents);
+    let parts = [file("a", &documents[..333]), file("b", &documents[333..400]), file("c", &documents[400..])];
+    for order in [[0, 1, 2], [2, 0, 1]] {
+        let [first, second, third] = order.map(|i| CountsFile::read(&parts[i]).unwrap());
+        let merged = folder.path().join("merged");
+        first.merge(&second).unwrap().merge(&third).unwrap().write(&merged).unwrap();
+        assert!(std::fs::read(&merged).unwrap() == std::fs::read(&whole).unwrap());
+    }
+}

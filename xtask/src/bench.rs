@@ -1,0 +1,108 @@
+//! `cargo xtask bench NAME`: ours beside a peer, as a ratio measured in one run.
+//!
+//! A benchmark has two halves: `crates/tamis/benches/NAME.rs` (a plain program) and `xtask/peers/NAME.py`. Each prints
+//! JSON lines `{"what": …, "value": …, "unit": …}`, and lines with the same `what` are compared; a line may carry
+//! `"note"`. The halves run one after the other on an otherwise idle machine; ratios are of the same run.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::run::{capture, cargo, check, python, root};
+
+fn names() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(root().join("crates/tamis/benches"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|e| e == "rs") {
+            names.extend(path.file_stem().map(|s| s.to_string_lossy().into_owned()));
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Prints the names of the benchmarks.
+#[allow(clippy::print_stdout)]
+pub(crate) fn list() -> Result<()> {
+    println!("benchmarks: {}", names()?.join(" "));
+    Ok(())
+}
+
+/// Runs a benchmark and its peer and prints the comparison.
+pub(crate) fn run(name: &str, rest: &[&str]) -> Result<()> {
+    if !names()?.iter().any(|n| n == name) {
+        bail!("unknown benchmark {name:?}; known: {}", names()?.join(" "));
+    }
+    if std::env::var_os("TAMIS_DATA").is_none() {
+        bail!("benchmarks run on the real corpora: set TAMIS_DATA to their folder");
+    }
+    check(cargo().args(["build", "--release", "--quiet", "--package", "tamis-cli"]))?;
+    let ours = capture(
+        cargo()
+            .env("TAMIS_BIN", root().join("target/release/tamis"))
+            .args(["bench", "--quiet", "--package", "tamis", "--bench", name, "--"])
+            .args(rest),
+    )?;
+    let script = root().join("xtask/peers").join(format!("{name}.py"));
+    let peer = if script.exists() { capture(Command::new(python()?).arg(script).args(rest))? } else { String::new() };
+    print(&lines(&ours)?, &lines(&peer)?);
+    Ok(())
+}
+
+struct Line {
+    what: String,
+    value: f64,
+    unit: String,
+    note: String,
+}
+
+fn lines(text: &str) -> Result<Vec<Line>> {
+    text.lines()
+        .filter(|l| l.starts_with('{'))
+        .map(|l| {
+            let v: serde_json::Value = serde_json::from_str(l)?;
+            let string = |key: &str| v[key].as_str().unwrap_or_default().to_owned();
+            Ok(Line {
+                what: string("what"),
+                value: v["value"].as_f64().unwrap_or(f64::NAN),
+                unit: string("unit"),
+                note: string("note"),
+            })
+        })
+        .collect()
+}
+
+/// A rate is better when larger, a time or size when smaller; the ratio says how many times better ours is.
+#[allow(clippy::print_stdout)]
+fn print(ours: &[Line], peers: &[Line]) {
+    let mut by_what: BTreeMap<&str, Vec<&Line>> = BTreeMap::new();
+    for line in peers {
+        by_what.entry(&line.what).or_default().push(line);
+    }
+    println!("{:<52} {:>14} {:>14} {:>8}  {:<6} note", "what", "ours", "peer", "ratio", "unit");
+    let show = |what: &str, ours: &str, peer: &str, ratio: &str, unit: &str, note: &str| {
+        println!("{what:<52} {ours:>14} {peer:>14} {ratio:>8}  {unit:<6} {note}");
+    };
+    for line in ours {
+        let Some(peers) = by_what.remove(line.what.as_str()) else {
+            show(&line.what, &number(line.value), "", "", &line.unit, &line.note);
+            continue;
+        };
+        for peer in peers {
+            let rate = line.unit.contains("/s") || line.unit == "score";
+            let ratio = if rate { line.value / peer.value } else { peer.value / line.value };
+            let note = [line.note.as_str(), peer.note.as_str()].join(" ");
+            let ratio = if line.unit == "score" { String::new() } else { format!("{ratio:.1}") };
+            show(&line.what, &number(line.value), &number(peer.value), &ratio, &line.unit, note.trim());
+        }
+    }
+    for line in by_what.into_values().flatten() {
+        show(&line.what, "", &number(line.value), "", &line.unit, &line.note);
+    }
+}
+
+fn number(value: f64) -> String {
+    if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.4}") }
+}

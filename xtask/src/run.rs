@@ -1,0 +1,60 @@
+//! Running other programs, and finding the project's folders.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// The checkout.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_owned)
+}
+
+/// The cargo that runs us.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Runs a command that must succeed.
+pub(crate) fn check(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {:?}", command.get_program()))?;
+    if !status.success() {
+        bail!("{:?} failed: {status}", command.get_program());
+    }
+    Ok(())
+}
+
+/// Runs a command that must succeed and returns what it printed.
+pub(crate) fn capture(command: &mut Command) -> Result<String> {
+    let output = command
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start {:?}", command.get_program()))?;
+    if !output.status.success() {
+        bail!("{:?} failed: {}", command.get_program(), output.status);
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Whether a program answers to `--version`.
+pub(crate) fn exists(program: &str, arguments: &[&str]) -> bool {
+    Command::new(program).args(arguments).output().is_ok_and(|o| o.status.success())
+}
+
+/// A Python of the project's own, in the checkout, with the packages of `tests/python/requirements.txt`.
+pub(crate) fn python() -> Result<PathBuf> {
+    let venv = root().join("target/venv");
+    let python = venv.join("bin/python");
+    let requirements = root().join("tests/python/requirements.txt");
+    let wanted = std::fs::read(&requirements).context("tests/python/requirements.txt")?;
+    let stamp = venv.join("requirements.installed");
+    if std::fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(python);
+    }
+    check(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+    check(Command::new(&python).args(["-m", "pip", "install", "--quiet", "-r"]).arg(&requirements))?;
+    std::fs::write(stamp, wanted)?;
+    Ok(python)
+}
