@@ -3,6 +3,7 @@
 mod knn;
 pub mod pipeline;
 mod problem;
+pub mod progressive;
 mod taxonomy;
 pub mod threshold;
 
