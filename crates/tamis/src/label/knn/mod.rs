@@ -176,6 +176,6 @@ impl Classifier for Knn {
         ranked.clear();
         self.find(document, &mut scratch.knn);
         let KnnMemory { nearest, votes, .. } = &mut scratch.knn;
-        votes.rank(nearest, &self.assignments, self.options.similarity, ranked);
+        votes.rank(nearest.documents(), nearest.similarities(), &self.assignments, self.options.similarity, ranked);
     }
 }

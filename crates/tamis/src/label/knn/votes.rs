@@ -1,7 +1,6 @@
 //! Neighbours → ranked labels.
 
 use super::Similarity;
-use super::nearest::Nearest;
 use crate::counts::Csr;
 use crate::label::Scored;
 
@@ -13,11 +12,12 @@ pub(super) struct Votes {
 }
 
 impl Votes {
-    /// Ranks the labels of the neighbours (SPEC 7). `ranked` may hold an earlier list: neighbouring sizes rank labels
+    /// Ranks the labels of the neighbours (SPEC 7), given in training order. `ranked` may hold an earlier list: neighbouring sizes rank labels
     /// nearly alike, so its order is where sorting starts.
     pub(super) fn rank(
         &mut self,
-        nearest: &Nearest,
+        documents: &[u32],
+        similarities: &[f64],
         assignments: &Csr<()>,
         similarity: Similarity,
         ranked: &mut Vec<Scored>,
@@ -26,7 +26,7 @@ impl Votes {
             self.sums.resize(assignments.columns(), 0.0);
         }
         let mut total = 0.0;
-        for (&document, &similarity) in nearest.documents().iter().zip(nearest.similarities()) {
+        for (&document, &similarity) in documents.iter().zip(similarities) {
             total += similarity;
             for &label in assignments.row_indices(document as usize) {
                 let sum = &mut self.sums[label as usize];
