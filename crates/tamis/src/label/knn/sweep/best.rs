@@ -1,5 +1,7 @@
 //! The k best of one size, gathered tier by tier.
 
+use crate::label::knn::lanes::{SLACK, kth, retain, select};
+
 /// Values that are looked at before surplus ones are thrown out.
 const RUN: usize = 1024;
 
@@ -42,65 +44,41 @@ impl Best {
     }
 
     /// Takes what belongs to the best from a tier: its documents in training order and their sums.
-    #[inline(always)]
     pub(super) fn take(&mut self, documents: &[u32], sums: &[f64]) {
         let before = self.len;
         for (documents, sums) in documents.chunks(RUN).zip(sums.chunks(RUN)) {
             self.take_run(documents, sums);
-            if self.len > self.k {
+            // A floor that only a few of them would raise is not worth the work.
+            if self.len > self.k + self.k / 4 {
                 self.raise_floor();
             }
         }
         self.mixed |= before > 0;
     }
 
-    #[inline(always)]
     fn take_run(&mut self, documents: &[u32], sums: &[f64]) {
-        if self.documents.len() < self.len + RUN {
-            self.documents.resize(self.len + RUN, 0);
-            self.similarities.resize(self.len + RUN, 0.0);
+        let room = self.len + RUN + SLACK;
+        if self.documents.len() < room {
+            self.documents.resize(room, 0);
+            self.similarities.resize(room, 0.0);
         }
-        let kept_documents = &mut self.documents[self.len..][..RUN];
-        let kept_similarities = &mut self.similarities[self.len..][..RUN];
-        let mut kept = 0;
-        let (eights, rest) = sums.as_chunks::<8>();
-        let (document_eights, document_rest) = documents.as_chunks::<8>();
-        for (sums, documents) in eights.iter().zip(document_eights) {
-            if sums.iter().fold(false, |any, &sum| any | (sum >= self.floor)) {
-                for (&sum, &document) in sums.iter().zip(documents) {
-                    // `kept` counts values of this run, so the mask changes nothing but spares a check.
-                    kept_documents[kept & (RUN - 1)] = document;
-                    kept_similarities[kept & (RUN - 1)] = sum;
-                    kept += usize::from(sum >= self.floor);
-                }
-            }
-        }
-        for (&sum, &document) in rest.iter().zip(document_rest) {
-            kept_documents[kept & (RUN - 1)] = document;
-            kept_similarities[kept & (RUN - 1)] = sum;
-            kept += usize::from(sum >= self.floor);
-        }
-        self.len += kept;
+        let (kept_documents, kept_similarities) =
+            (&mut self.documents[self.len..], &mut self.similarities[self.len..]);
+        self.len += select(documents, sums, self.floor, kept_documents, kept_similarities);
     }
 
     /// Raises the floor to where only k documents reach it, or more when they tie, and drops the others.
-    #[inline(always)]
     fn raise_floor(&mut self) {
-        self.floor = kth(&self.similarities[..self.len], self.k, self.floor);
         let (documents, similarities) = (&mut self.documents[..self.len], &mut self.similarities[..self.len]);
-        let mut kept = 0;
-        for i in 0..similarities.len() {
-            let similarity = similarities[i];
-            documents[kept] = documents[i];
-            similarities[kept] = similarity;
-            kept += usize::from(similarity >= self.floor);
-        }
-        self.len = kept;
+        self.floor = kth(similarities, self.k, self.floor);
+        self.len = retain(documents, similarities, self.floor);
     }
 
     /// Puts documents into training order and keeps k: of those that tie at the floor, the earlier.
-    #[inline(always)]
     pub(super) fn finish(&mut self, sorter: &mut Sorter) {
+        if self.len > self.k {
+            self.raise_floor();
+        }
         if self.mixed {
             sorter.sort(&mut self.documents[..self.len], &mut self.similarities[..self.len]);
         }
@@ -123,33 +101,8 @@ impl Best {
     }
 }
 
-/// A number that exactly k of the values reach; or, if values tie, the k-th largest. More than k values reach `floor`.
-///
-/// Bisection over the bits of positive floats, which order as the floats do. Each step counts with vector instructions
-/// and no branch, which beats a quick-select on the few hundred values there are.
-#[inline(always)]
-fn kth(values: &[f64], k: usize, floor: f64) -> f64 {
-    let largest = values.iter().fold(0.0, |a: f64, &b| if b > a { b } else { a });
-    let (mut low, mut high) = (floor.to_bits(), largest.to_bits() + 1);
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        let bar = f64::from_bits(middle);
-        let reaching = values.iter().map(|&value| u64::from(value >= bar)).sum::<u64>() as usize;
-        if reaching < k {
-            high = middle;
-        } else {
-            low = middle;
-            if reaching == k {
-                break;
-            }
-        }
-    }
-    f64::from_bits(low)
-}
-
 impl Sorter {
     /// Sorts by document with a bit for each: cheaper than comparing, as documents are few and distinct.
-    #[inline(always)]
     fn sort(&mut self, documents: &mut [u32], similarities: &mut [f64]) {
         let Some(&last) = documents.iter().max() else { return };
         let words = last as usize / 64 + 1;

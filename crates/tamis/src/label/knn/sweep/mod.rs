@@ -14,10 +14,9 @@ use self::best::{Best, Sorter};
 use self::tiers::Tiers;
 use super::index::{Index, QueryTerm, Sums, inverse_norms, sums};
 use super::nearest::Nearest;
-use super::votes::Votes;
+use super::votes::{Electorate, Votes};
 use super::weights::inverse_norm;
 use super::{KnnOptions, Similarity, scale};
-use crate::counts::Csr;
 use crate::label::{Problem, Query, Scored};
 use crate::{Error, Progress, Result};
 
@@ -51,7 +50,7 @@ pub struct KnnSweep {
     similarity: Similarity,
     k: usize,
     index: Index,
-    assignments: Csr<()>,
+    electorate: Electorate,
     sizes: Vec<Vec<usize>>,
     /// Place of each feature in each ranking, feature by feature, `u32::MAX` where a ranking leaves it out or cuts
     /// it off at every size.
@@ -109,7 +108,7 @@ impl KnnSweep {
             similarity: options.similarity,
             k,
             index,
-            assignments: train.assignments.clone(),
+            electorate: Electorate::new(&train.assignments, options.similarity),
             sizes,
             places,
             inverse_norms,
@@ -197,7 +196,7 @@ impl KnnSweep {
                 // Without a new term the list is that of the size before.
                 if size == 0 || !order.added(size).is_empty() {
                     best.finish(sorter);
-                    votes.rank(best.documents(), best.similarities(), &self.assignments, self.similarity, ranked);
+                    self.electorate.rank(best.documents(), best.similarities(), votes, ranked);
                 }
                 visit(ranking, size, ranked);
             }
@@ -232,7 +231,7 @@ impl KnnSweep {
                 }
             }
             for (size, nearest) in nearest.iter().enumerate() {
-                votes.rank(nearest.documents(), nearest.similarities(), &self.assignments, self.similarity, ranked);
+                self.electorate.rank(nearest.documents(), nearest.similarities(), votes, ranked);
                 visit(ranking, size, ranked);
             }
         }
@@ -299,21 +298,6 @@ impl Order {
 
 /// Fills the best of each size, tier by tier. Sizes that add no term are left out.
 fn gather_best(tiers: &Tiers, order: &Order, sums: &mut Sums, best: &mut [Best]) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        #[target_feature(enable = "avx2")]
-        fn with_avx2(tiers: &Tiers, order: &Order, sums: &mut Sums, best: &mut [Best]) {
-            gather_best_any(tiers, order, sums, best);
-        }
-        // SAFETY: the processor has AVX2, as the line above made sure.
-        unsafe { with_avx2(tiers, order, sums, best) };
-        return;
-    }
-    gather_best_any(tiers, order, sums, best);
-}
-
-#[inline(always)]
-fn gather_best_any(tiers: &Tiers, order: &Order, sums: &mut Sums, best: &mut [Best]) {
     for tier in tiers.tiers() {
         // Floors ascend with the size, so the sizes that this tier matters to come first.
         let open = best.partition_point(|best| best.floor <= tier.bound);
@@ -322,7 +306,10 @@ fn gather_best_any(tiers: &Tiers, order: &Order, sums: &mut Sums, best: &mut [Be
         }
         let len = tier.documents.len();
         sums[..len].fill(0.0);
+        // The k that reached the floor of a size reach it at the next.
+        let mut floor = 0.0;
         for (size, best) in best[..open].iter_mut().enumerate() {
+            best.floor = best.floor.max(floor);
             let added = order.added(size);
             if size == 0 || !added.is_empty() {
                 for &(_, term) in added {
@@ -330,9 +317,9 @@ fn gather_best_any(tiers: &Tiers, order: &Order, sums: &mut Sums, best: &mut [Be
                 }
                 best.take(&tier.documents, &sums[..len]);
             }
+            floor = best.floor;
         }
-        let mut floor = 0.0;
-        for best in best.iter_mut() {
+        for best in &mut best[open..] {
             best.floor = best.floor.max(floor);
             floor = best.floor;
         }

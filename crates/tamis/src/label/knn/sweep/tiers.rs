@@ -40,7 +40,6 @@ impl Tier {
     }
 
     /// Adds to each sum what a query term adds to that document's similarity.
-    #[inline(always)]
     pub(super) fn add(&self, term: usize, sums: &mut Sums) {
         let range = self.starts[term] as usize..self.starts[term + 1] as usize;
         let (places, last_places) = self.places[range.clone()].as_chunks::<4>();
