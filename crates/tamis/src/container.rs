@@ -230,11 +230,6 @@ impl Container {
         self.sections.iter().map(|(name, range)| (name.as_str(), range.len()))
     }
 
-    /// Whether a section is there.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.sections.iter().any(|(n, _)| n == name)
-    }
-
     /// The bytes of a section.
     pub(crate) fn section(&self, name: &str) -> Result<&[u8]> {
         self.sections

@@ -134,7 +134,8 @@ fn label(batch: &dyn Batch, labeller: &mut Labeller<'_>, model: &Model, args: &A
 /// more than its classification.
 fn line(document: &Document<'_>, labeller: &mut Labeller<'_>, model: &Model, args: &Args, lines: &mut Vec<u8>) {
     let labelled = labeller.label(&document.body);
-    let score_of = |label: u32| labelled.ranked.iter().find(|s| s.label == label).map_or(f64::NEG_INFINITY, |s| s.score);
+    let score_of =
+        |label: u32| labelled.ranked.iter().find(|s| s.label == label).map_or(f64::NEG_INFINITY, |s| s.score);
     let mut chosen: Vec<(u32, f64)> = match args.top {
         Some(top) => labelled.ranked.iter().take(top).map(|s| (s.label, s.score)).collect(),
         None => labelled.decided.iter().map(|&l| (l, score_of(l))).collect(),

@@ -185,7 +185,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
     let mut rows = Rows::new(if args.intervals { vec!["measure", "value", "95 %"] } else { vec!["measure", "value"] });
     rows.push(
-        ["documents".to_owned(), grouped(evaluation.documents()), String::new()].into_iter().take(if args.intervals { 3 } else { 2 }),
+        ["documents".to_owned(), grouped(evaluation.documents()), String::new()].into_iter().take(if args.intervals {
+            3
+        } else {
+            2
+        }),
     );
     for v in &values {
         let Some(value) = v.value else { continue };
@@ -260,7 +264,8 @@ pub(crate) fn compare(args: CompareArgs, global: &Global) -> anyhow::Result<()> 
     }
     let resampling = Resampling { seed: global.seed, ..Resampling::default() };
     let comparisons = judged[0].compare(&judged[1], &resampling)?;
-    let mut rows = Rows::new(["measure", "A", "B", "A − B", "95 %", "p bootstrap", "A wins", "B wins", "p sign", "p Wilcoxon"]);
+    let mut rows =
+        Rows::new(["measure", "A", "B", "A − B", "95 %", "p bootstrap", "A wins", "B wins", "p sign", "p Wilcoxon"]);
     let mut values = Vec::new();
     for c in &comparisons {
         let mut object = json!({

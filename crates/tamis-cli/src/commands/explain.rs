@@ -44,7 +44,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         None => {
             let labels = label.map_or_else(|| (0..model.labels.len() as u32).collect(), |l| vec![l]);
             let by_feature = of_model(&model, &labels, args.top)?;
-            labels.iter().zip(by_feature).map(|(&l, words)| json!({ "label": model.labels.name(l), "words": words })).collect()
+            labels
+                .iter()
+                .zip(by_feature)
+                .map(|(&l, words)| json!({ "label": model.labels.name(l), "words": words }))
+                .collect()
         }
     };
     if args.format == Format::Json {

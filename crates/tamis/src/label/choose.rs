@@ -79,8 +79,7 @@ pub struct Choice {
 /// Cross-validates all candidates on (a sample of) the rows. The best mean R-precision names selector and classifier; of
 /// its sizes, the smallest within one standard error of the best is taken.
 pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress: &dyn Progress) -> Result<Choice> {
-    let mut sample: Vec<usize> =
-        rows.iter().copied().filter(|&r| !counts.assignments.range(r).is_empty()).collect();
+    let mut sample: Vec<usize> = rows.iter().copied().filter(|&r| !counts.assignments.range(r).is_empty()).collect();
     if sample.len() < 2 * options.folds {
         return Err(Error::data(format!(
             "{} labelled documents are too few to choose by cross-validation; name --by, --features and --classifier",

@@ -53,8 +53,6 @@ impl Scored {
 pub struct Scratch {
     /// One number for each label, or for each training document.
     pub(crate) sums: Vec<f64>,
-    /// Places of `sums` that are not zero.
-    pub(crate) touched: Vec<u32>,
     /// What neighbours need.
     pub(crate) knn: knn::KnnMemory,
 }

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::threshold::{Calibration, ThresholdCurve, Thresholds};
 use super::{
-    Classifier, Fitted, Knn, KnnOptions, Linear, LinearParts, Model, NodeRecord, Outputs, ParentPolicy,
-    Problem, Store, Taxonomy, TrainingSummary, Weighter, Weighting, Weights,
+    Classifier, Fitted, Knn, KnnOptions, Linear, LinearParts, Model, NodeRecord, Outputs, ParentPolicy, Problem, Store,
+    Taxonomy, TrainingSummary, Weighter, Weighting, Weights,
 };
 use crate::atomic::AtomicFile;
 use crate::container::{Builder, Container};
@@ -237,7 +237,11 @@ where
     W: Copy + zerocopy::FromBytes + zerocopy::Immutable + zerocopy::KnownLayout,
 {
     let values = file.slice::<W>("weights")?.to_vec();
-    if dense { Ok(Store::Dense { outputs, values }) } else { Ok(Store::Sparse(load_csr(file, "weights", outputs, values)?)) }
+    if dense {
+        Ok(Store::Dense { outputs, values })
+    } else {
+        Ok(Store::Sparse(load_csr(file, "weights", outputs, values)?))
+    }
 }
 
 fn load_classifier(shape: Shape, file: &Container, labels: usize) -> Result<Fitted> {

@@ -194,7 +194,9 @@ fn neighbours(text: &str, default: KnnOptions) -> Result<ClassifierSpec> {
     let Some((_, rest)) = text.split_once('(') else { return Ok(ClassifierSpec::Knn(default)) };
     let inside = rest.strip_suffix(')').map(|s| s.trim().trim_start_matches("k="));
     match inside.and_then(|s| s.parse::<usize>().ok()) {
-        Some(0) | None => Err(Error::invalid("classifier", text, "the number of neighbours is a whole number from 1, as in knn(100)")),
+        Some(0) | None => {
+            Err(Error::invalid("classifier", text, "the number of neighbours is a whole number from 1, as in knn(100)"))
+        }
         Some(k) => Ok(ClassifierSpec::Knn(KnnOptions { k, ..default })),
     }
 }
@@ -247,7 +249,8 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for name in ["knn", "knn(5)", "wknn", "wknn(7)", "bayes", "bayes(multi=ovr)", "svm", "svm(c=0.1,loss=squared)"] {
+        for name in ["knn", "knn(5)", "wknn", "wknn(7)", "bayes", "bayes(multi=ovr)", "svm", "svm(c=0.1,loss=squared)"]
+        {
             assert_eq!(name.parse::<ClassifierSpec>().unwrap().to_string(), name);
         }
         assert_eq!("knn(100)".parse::<ClassifierSpec>().unwrap().to_string(), "knn");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::choose::{ChooseOptions, Choice, Trial, choose};
+use super::choose::{Choice, ChooseOptions, Trial, choose};
 use super::threshold::{Calibration, CalibrationMethod, HeldOut, Threshold, ThresholdReport, Thresholds};
 use super::{ClassifierSpec, Model, Problem, Taxonomy, TrainingSummary, rank_all};
 use crate::corpus::{SplitPlan, TextOptions};
@@ -188,7 +188,8 @@ fn settle(counts: &Counts, rows: &[usize], options: &FitOptions, progress: &dyn 
             reasons: Vec::new(),
         });
     }
-    if options.selector.as_ref().is_some_and(|s| s.as_search().is_some() || s.has_auto()) && options.size == Size::Auto {
+    if options.selector.as_ref().is_some_and(|s| s.as_search().is_some() || s.has_auto()) && options.size == Size::Auto
+    {
         let expression = options.selector.as_ref().map(ToString::to_string).unwrap_or_default();
         return Err(Error::invalid("features", "auto", format!("{expression} selects for one size; name it")));
     }
@@ -262,7 +263,8 @@ fn terms(
             "{selector} leaves no word: every term is cut, or the documents have no words; lower the cut"
         )));
     }
-    let mut reason = found.map(|f| format!("{selector} made {} swings in {:.1} s ({:?}).", f.steps, f.seconds, f.ended));
+    let mut reason =
+        found.map(|f| format!("{selector} made {} swings in {:.1} s ({:?}).", f.steps, f.seconds, f.ended));
     if let Some(size) = size.filter(|&size| size > ranking.len()) {
         reason = Some(format!("{size} features were asked for, and there are {}: all are taken.", ranking.len()));
     }

@@ -111,7 +111,13 @@ impl Knn {
                 inverse_norms(&index, 0..problem.features() as u32, &[problem.features()]).swap_remove(0)
             }
         };
-        Ok(Self { options: *options, k, index, electorate: Electorate::new(&problem.assignments, options.similarity), inverse_norms })
+        Ok(Self {
+            options: *options,
+            k,
+            index,
+            electorate: Electorate::new(&problem.assignments, options.similarity),
+            inverse_norms,
+        })
     }
 
     /// What it was fitted with.
