@@ -30,8 +30,8 @@ impl Compression {
             [0x1f, 0x8b, ..] => Self::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
             // The level, then the magic of a block, or of the end for an empty file: text may begin with "BZh".
-            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, ..] => Self::Bzip2,
-            [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, ..] => Self::Bzip2,
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, ..]
+            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, ..] => Self::Bzip2,
             _ => Self::Plain,
         }
     }
@@ -195,7 +195,9 @@ impl Source {
 
     /// An error of the stream as the user should see it.
     fn read_error(&self, line: u64, error: io::Error) -> Error {
-        if error.get_ref().is_some_and(|inner| inner.is::<NotInEncoding>()) {
+        if let Some(inner) = error.get_ref()
+            && inner.is::<NotInEncoding>()
+        {
             return Error::malformed(&self.path, line, format!("{error}; is --encoding right?"));
         }
         let compression = self.compression;
