@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assignment::{Decision, Tally};
 use super::hierarchical::HierarchicalTally;
-use super::names::{Average, Family, Measure};
+use super::{Average, Family, Measure};
 
 /// A sum of non-negative numbers that does not depend on the order of adding: fixed point with 80 binary places.
 ///
