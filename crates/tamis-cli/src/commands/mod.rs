@@ -4,6 +4,7 @@ mod classify;
 mod complete;
 mod convert;
 mod count;
+mod demo;
 mod evaluate;
 mod explain;
 mod fit;
@@ -19,6 +20,7 @@ use crate::global::Global;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Demo(demo::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
     Synth(synth::Args),
@@ -38,6 +40,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self, global: &Global) -> anyhow::Result<()> {
         match self {
+            Self::Demo(args) => demo::run(args, global),
             Self::Inspect(args) => inspect::run(args, global),
             Self::Convert(args) => convert::run(args, global),
             Self::Synth(args) => synth::run(args, global),

@@ -1,8 +1,11 @@
 //! Numbers → tables, SVG plots, one self-contained HTML page.
 
 mod axis;
+mod corpus_section;
+mod model_section;
 mod page;
 mod plot;
+mod selection_section;
 mod svg;
 
 pub use axis::Axis;
