@@ -9,7 +9,7 @@ use tamis::features::overlap::{self, Overlap, ResampleOptions};
 use tamis::features::search::Budget;
 use tamis::features::{Ranking, Selector};
 
-use crate::corpus_args::{CorpusArgs, TextArgs, labelled_counts};
+use crate::corpus_args::{CorpusArgs, Source, TextArgs, counts};
 use crate::global::Global;
 use crate::output::{Format, Rows, print_json, print_rows, stdout, trimmed};
 
@@ -93,7 +93,13 @@ fn read(args: &Args, global: &Global) -> anyhow::Result<(Input, Contingency)> {
         }
     }
     let options = args.text.options(args.corpus.read.on_error)?;
-    let counts = labelled_counts(&args.corpus.open(global)?, &options, global)?;
+    let source = args.corpus.open(global)?;
+    let counts = counts(&source, &options, global)?;
+    if let (true, Source::Files(corpus)) = (counts.labels.is_empty(), &source) {
+        if args.per_label || args.by.iter().any(Selector::needs_labels) {
+            return Err(corpus.no_labels().into());
+        }
+    }
     let training = counts.training();
     if training.len() < counts.len() {
         tracing::info!("ranked on the {} training documents of {}", training.len(), counts.len());
@@ -220,13 +226,12 @@ fn compare(
     format: Format,
     global: &Global,
 ) -> anyhow::Result<()> {
-    let candidates = table.df().iter().filter(|&&df| df > 0).count();
     let longest = rankings.iter().map(Ranking::len).max().unwrap_or(0);
     let sizes: Vec<usize> = SIZES.into_iter().filter(|&s| s < longest).chain([longest]).collect();
     let mut pairs = Vec::new();
     for (i, first) in rankings.iter().enumerate() {
         for (j, second) in rankings.iter().enumerate().skip(i + 1) {
-            pairs.push((i, j, overlap::of_rankings(first, second, candidates, &sizes)));
+            pairs.push((i, j, overlap::of_rankings(first, second, table.terms(), &sizes)));
         }
     }
     if format == Format::Json {
