@@ -38,6 +38,8 @@ pub(super) fn run(table: &ScoreTable, options: &Options) -> Found {
 
 /// Scores are first counted in this many cells of [0,1]; only cells that may hold the best threshold are looked into.
 const CELLS: usize = 256;
+/// The cell of a score of 1.
+const FULL: u16 = CELLS as u16;
 /// Documents looked at together when those in a few cells are searched.
 const BLOCK: usize = 16;
 
@@ -200,11 +202,22 @@ impl<'a> Climb<'a> {
     /// The best threshold in the promising cells, the highest among equals, and what it accepts; the current one when
     /// none is better.
     fn look_into_promising(&mut self, level: usize, direction: Direction) -> (f64, Tally) {
-        let (Some(&last), Some(&first)) = (self.promising.first(), self.promising.last()) else {
-            // Nothing to gain here.
-            return (self.thresholds[level], self.accepted);
-        };
         let threshold = self.thresholds[level];
+        let floor = if direction == Direction::Up { -1.0 } else { self.value() };
+        let mut best = (threshold, self.accepted, floor);
+        let mut promising = &self.promising[..];
+        // Many documents may score exactly 1; their cell holds nothing else.
+        if let [FULL, rest @ ..] = promising {
+            let tally = self.along[FULL as usize];
+            let value = self.scorer.value(tally);
+            if value > floor {
+                best = (1.0, tally, value);
+            }
+            promising = rest;
+        }
+        let (Some(&last), Some(&first)) = (promising.first(), promising.last()) else {
+            return (best.0, best.1);
+        };
         self.near.clear();
         let (scores, truth) = (self.table.level(level), self.table.truth());
         let is_near = |cell: u16| cell.wrapping_sub(first) <= last - first;
@@ -220,8 +233,6 @@ impl<'a> Climb<'a> {
             }
         }
         self.near.sort_unstable_by(|x, y| y.0.total_cmp(&x.0));
-        let floor = if direction == Direction::Up { -1.0 } else { self.value() };
-        let mut best = (threshold, self.accepted, floor);
         let mut tally = self.above[last as usize];
         for equal in self.near.chunk_by(|x, y| x.0 == y.0) {
             tally += equal.iter().map(|&(_, positive)| unit(positive)).sum::<Tally>();
