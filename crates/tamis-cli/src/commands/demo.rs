@@ -36,7 +36,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let table = Contingency::of_rows(&counts, &train);
     let pairs = synth::taxonomy(Shape::Topics);
     let taxonomy = Taxonomy::from_pairs(
-        pairs.iter().filter_map(|(child, parent, _)| Some((child.as_str(), parent.as_deref()?))),
+        pairs.iter().map(|(child, parent, _)| (child.as_str(), parent.as_deref())),
         ParentPolicy::Refuse,
     )?;
     let options = FitOptions { seed: global.seed, ..FitOptions::default() };
