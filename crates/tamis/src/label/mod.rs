@@ -1,8 +1,16 @@
 //! Vectors → ranked labels → decided labels: classifiers, thresholds, taxonomies, the model file.
 
+pub mod bayes;
+pub mod linear;
 mod problem;
+pub mod svm;
+pub mod vector;
 
+pub use bayes::{BayesMulti, BayesOptions, BayesSweep};
+pub use linear::{Explanation, Linear, LinearParts, Outputs, Store, Weights};
 pub use problem::{Problem, Query};
+pub use svm::{Duals, SvmFit, SvmOptions};
+pub use vector::{Weighter, Weighting};
 
 /// A label with its score: one place of a ranked list.
 ///
