@@ -40,6 +40,9 @@ impl AtomicFile {
         // A link keeps pointing where it points: the file behind it is replaced.
         let place = if existing.is_ok() { path.canonicalize().map_err(error)? } else { path.to_owned() };
         let folder = place.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return Err(Error::invalid("output", path.display(), format!("there is no folder {}", folder.display())));
+        }
         let mut builder = tempfile::Builder::new();
         builder.prefix(".tamis-").suffix(".part");
         #[cfg(unix)]

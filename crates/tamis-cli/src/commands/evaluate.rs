@@ -1,7 +1,8 @@
 //! `tamis evaluate` and `tamis compare`: model × labelled documents → honest numbers.
 
+use std::collections::HashMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use serde_json::{Value, json};
@@ -45,8 +46,18 @@ pub(crate) struct Args {
 /// What was found while judging.
 struct Judged {
     evaluation: Evaluation,
-    unseen: std::collections::BTreeMap<String, u64>,
+    /// Labels that the model does not know, numbered after those it knows as they were met.
+    unseen: Vec<(String, u64)>,
     without_known_word: u64,
+}
+
+impl Judged {
+    fn name<'a>(&'a self, model: &'a Model, label: u32) -> &'a str {
+        match (label as usize).checked_sub(model.labels.len()) {
+            None => model.labels.name(label),
+            Some(at) => &self.unseen[at].0,
+        }
+    }
 }
 
 fn judge(
@@ -72,8 +83,8 @@ fn judge(
     if !measures.is_empty() {
         options.measures = measures.to_vec();
     }
-    let mut judged =
-        Judged { evaluation: Evaluation::new(options)?, unseen: Default::default(), without_known_word: 0 };
+    let mut judged = Judged { evaluation: Evaluation::new(options)?, unseen: Vec::new(), without_known_word: 0 };
+    let mut number_of: HashMap<String, usize> = HashMap::new();
     let mut labeller = model.labeller()?;
     let mut first_part: Option<bool> = None;
     let mut skipped = tamis::corpus::Skipped::default();
@@ -103,10 +114,12 @@ fn judge(
                 match model.labels.id(label) {
                     Some(id) => truth.push(id),
                     None => {
-                        // Beyond the labels the model knows: always missed, each name its own number.
-                        let next = model.labels.len() + judged.unseen.len();
-                        *judged.unseen.entry(label.to_string()).or_default() += 1;
-                        let at = judged.unseen.keys().position(|k| k == label.as_ref()).unwrap_or(next);
+                        // Always missed; each name has a number of its own.
+                        let at = *number_of.entry(label.to_string()).or_insert_with(|| {
+                            judged.unseen.push((label.to_string(), 0));
+                            judged.unseen.len() - 1
+                        });
+                        judged.unseen[at].1 += 1;
                         truth.push((model.labels.len() + at) as u32);
                     }
                 }
@@ -128,6 +141,12 @@ fn judge(
     if seen == 0 {
         bail!("no document to evaluate on: the corpus is empty, or its split has no test part (--all-parts takes all)");
     }
+    if judged.evaluation.documents_without_truth() == seen {
+        return match source {
+            Source::Files(corpus) => Err(corpus.no_labels().into()),
+            Source::Built(_) => bail!("no document has a label, so there is nothing to compare with"),
+        };
+    }
     Ok(judged)
 }
 
@@ -137,11 +156,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let judged = judge(&model, &source, &args.measures, args.read.on_error, args.all_parts)?;
     let evaluation = &judged.evaluation;
     if !judged.unseen.is_empty() {
-        let names: Vec<&str> = judged.unseen.keys().take(5).map(String::as_str).collect();
+        let names: Vec<&str> = judged.unseen.iter().take(5).map(|(name, _)| name.as_str()).collect();
         tracing::warn!(
             "{} labels of the corpus are unknown to the model and count as missed ({} times): {}{}",
             judged.unseen.len(),
-            judged.unseen.values().sum::<u64>(),
+            judged.unseen.iter().map(|(_, times)| times).sum::<u64>(),
             names.join(", "),
             if judged.unseen.len() > 5 { ", …" } else { "" }
         );
@@ -168,14 +187,16 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             object.insert("intervals".into(), Value::Object(all));
         }
         if !judged.unseen.is_empty() {
-            object.insert("unseen_labels".into(), json!(judged.unseen));
+            let unseen: serde_json::Map<String, Value> =
+                judged.unseen.iter().map(|(name, times)| (name.clone(), json!(times))).collect();
+            object.insert("unseen_labels".into(), Value::Object(unseen));
         }
         if args.per_label {
             let rows: Vec<Value> = evaluation
                 .per_label()
                 .iter()
                 .map(|r| {
-                    json!({ "label": model.labels.name(r.label), "support": r.tally.support(), "decided": r.tally.decided(),
+                    json!({ "label": judged.name(&model, r.label), "support": r.tally.support(), "decided": r.tally.decided(),
                             "precision": r.precision, "recall": r.recall, "f1": r.f1 })
                 })
                 .collect();
@@ -209,7 +230,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         let mut table = Rows::new(["label", "support", "decided", "precision", "recall", "F1"]);
         for r in evaluation.per_label() {
             table.push([
-                model.labels.name(r.label).to_owned(),
+                judged.name(&model, r.label).to_owned(),
                 r.tally.support().to_string(),
                 r.tally.decided().to_string(),
                 format!("{:.4}", r.precision),
@@ -253,6 +274,9 @@ pub(crate) struct CompareArgs {
 }
 
 pub(crate) fn compare(args: CompareArgs, global: &Global) -> anyhow::Result<()> {
+    if args.corpus.iter().any(|path| path == Path::new("-")) {
+        bail!("the documents are read once for each model, and standard input gives them once; save them to a file");
+    }
     let mut judged = Vec::new();
     let models = [Model::read(&args.first)?, Model::read(&args.second)?];
     if models[0].labels != models[1].labels {

@@ -128,12 +128,21 @@ pub(crate) fn words(model: &Model, query: Query<'_>, label: u32, top: usize) -> 
                 tamis::label::Similarity::Okapi => similarity,
                 tamis::label::Similarity::Cosine => similarity / total,
             };
-            neighbours
+            let mut shares: Vec<(u32, f64)> = neighbours
                 .into_iter()
                 .filter(|&(document, _)| knn.labels_of(document).contains(&label))
-                .take(top)
-                .map(|(document, s)| json!({ "word": format!("training document {}", document + 1), "adds": share(s) }))
-                .collect()
+                .map(|(document, similarity)| (document, share(similarity)))
+                .collect();
+            let others = shares.split_off(top.min(shares.len()));
+            let mut words: Vec<Value> = shares
+                .into_iter()
+                .map(|(document, adds)| json!({ "word": format!("training document {}", document + 1), "adds": adds }))
+                .collect();
+            if !others.is_empty() {
+                let adds: f64 = others.iter().map(|(_, adds)| adds).sum();
+                words.push(json!({ "word": format!("{} other training documents", others.len()), "adds": adds }));
+            }
+            words.into()
         }
     }
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use serde_json::json;
 use tamis::counts::{CountsFile, Spread, Summary};
-use tamis::label::{Separator, Taxonomy};
+use tamis::label::{Model, Separator, Taxonomy};
 
 use crate::corpus_args::{CorpusArgs, TextArgs, counts};
 use crate::global::Global;
 use crate::output::{Format, Rows, grouped, print_json, stdout, trimmed};
 
-/// Show what a corpus is like: documents, labels, lengths, vocabulary, problems. Also shows counts files.
+/// Show what a corpus is like: documents, labels, lengths, vocabulary, problems. Also shows models and counts files.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -27,6 +27,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     if let [path] = args.corpus.paths.as_slice() {
         if CountsFile::is_one(path) {
             return counts_file(path, args.format, global);
+        }
+        if Model::is_one(path) {
+            return model_file(path, args.format, global);
         }
     }
     let options = args.text.options(args.corpus.read.on_error)?;
@@ -159,5 +162,54 @@ fn counts_file(path: &Path, format: Format, global: &Global) -> anyhow::Result<(
         rows.push([what.to_owned(), grouped(value)]);
     }
     rows.push(["text options".to_owned(), serde_json::to_string(&text)?]);
+    crate::output::print_rows(&rows, format, global)
+}
+
+fn model_file(path: &Path, format: Format, global: &Global) -> anyhow::Result<()> {
+    let model = Model::read(path)?;
+    let info = Model::file_info(path)?;
+    let summary = &model.summary;
+    if format == Format::Json {
+        let labels: Vec<_> = model.labels.iter().zip(&summary.label_documents).collect();
+        return print_json(&json!({
+            "kind": "model",
+            "file": info,
+            "features": model.terms.len(),
+            "labels": labels.iter().map(|(label, n)| json!({ "label": label, "documents": n })).collect::<Vec<_>>(),
+            "threshold": model.thresholds.policy().to_string(),
+            "calibrated": model.calibration.is_some(),
+            "taxonomy": model.taxonomy.as_ref().map(Taxonomy::len),
+            "training": summary,
+            "text": model.text,
+        }));
+    }
+    let mut rows = Rows::new(["what", "value"]);
+    let mut fact = |what: &str, value: String| rows.push([what.to_owned(), value]);
+    fact("kind", "model".into());
+    fact("format version", info.version.to_string());
+    fact("bytes", grouped(info.bytes as u64));
+    fact("written by", summary.program.clone());
+    fact("training documents", grouped(summary.documents));
+    fact("labels", grouped(model.labels.len() as u64));
+    fact("features", format!("{} of {}", grouped(model.terms.len() as u64), grouped(summary.vocabulary as u64)));
+    fact("selector", summary.selector.clone());
+    fact("classifier", summary.classifier.to_string());
+    fact("threshold", model.thresholds.policy().to_string());
+    fact("probabilities", if model.calibration.is_some() { "yes" } else { "no" }.into());
+    if let Some(taxonomy) = &model.taxonomy {
+        fact("taxonomy", format!("{} nodes, depth {}", taxonomy.len(), taxonomy.height()));
+    }
+    fact("seed", summary.seed.to_string());
+    for (measure, value) in &summary.quality {
+        fact(&format!("{measure}, {}-fold cross-validation", summary.folds), format!("{value:.4}"));
+    }
+    for reason in &summary.choices {
+        fact("why", reason.clone());
+    }
+    fact("best features", model.features().into_iter().take(10).collect::<Vec<_>>().join(", "));
+    for (section, bytes) in &info.sections {
+        fact(&format!("section {section}"), format!("{} bytes", grouped(*bytes as u64)));
+    }
+    fact("text options", serde_json::to_string(&model.text)?);
     crate::output::print_rows(&rows, format, global)
 }

@@ -9,7 +9,7 @@ use tamis::features::overlap::{self, Overlap, ResampleOptions};
 use tamis::features::search::Budget;
 use tamis::features::{Ranking, Selector};
 
-use crate::corpus_args::{CorpusArgs, TextArgs, labelled_counts};
+use crate::corpus_args::{CorpusArgs, Source, TextArgs, counts};
 use crate::global::Global;
 use crate::output::{Format, Rows, print_json, print_rows, stdout, trimmed};
 
@@ -93,7 +93,13 @@ fn read(args: &Args, global: &Global) -> anyhow::Result<(Input, Contingency)> {
         }
     }
     let options = args.text.options(args.corpus.read.on_error)?;
-    let counts = labelled_counts(&args.corpus.open(global)?, &options, global)?;
+    let source = args.corpus.open(global)?;
+    let counts = counts(&source, &options, global)?;
+    if let (true, Source::Files(corpus)) = (counts.labels.is_empty(), &source) {
+        if args.per_label || args.by.iter().any(Selector::needs_labels) {
+            return Err(corpus.no_labels().into());
+        }
+    }
     let training = counts.training();
     if training.len() < counts.len() {
         tracing::info!("ranked on the {} training documents of {}", training.len(), counts.len());
