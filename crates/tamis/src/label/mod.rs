@@ -4,10 +4,12 @@ mod knn;
 pub mod pipeline;
 mod problem;
 mod taxonomy;
+pub mod threshold;
 
 pub use knn::{Knn, KnnOptions, KnnSweep, Nested, Similarity, SweepPlace};
 pub use problem::{Problem, Query};
 pub use taxonomy::{NodeRecord, ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};
+pub use threshold::{Threshold, Thresholds};
 
 /// A label with its score: one place of a ranked list.
 ///

@@ -92,12 +92,8 @@ impl SizeCurve {
     /// The best mean; the smallest size when several are equal.
     pub fn peak(&self) -> Peak {
         let means = self.means();
-        let best = self.best(&means);
+        let best = first_best(&means);
         Peak { size: self.sizes[best], mean: means[best].0, standard_error: means[best].1 }
-    }
-
-    fn best(&self, means: &[(f64, f64)]) -> usize {
-        (1..means.len()).fold(0, |best, i| if means[i].0 > means[best].0 { i } else { best })
     }
 
     /// The best value of each split over all sizes (olsson figure 8 compares these).
@@ -125,13 +121,17 @@ impl SizeCurve {
     /// The unbroken run of sizes around the peak within one standard error of it.
     pub fn robustness(&self) -> Robustness {
         let means = self.means();
-        let best = self.best(&means);
+        let best = first_best(&means);
         let bound = means[best].0 - means[best].1;
         let first = (0..best).rev().take_while(|&i| means[i].0 >= bound).last().unwrap_or(best);
         let last = (best + 1..means.len()).take_while(|&i| means[i].0 >= bound).last().unwrap_or(best);
         let (from, to) = (self.sizes[first], self.sizes[last]);
         Robustness { from, to, sizes: last - first + 1, octaves: (to as f64 / from as f64).log2() }
     }
+}
+
+fn first_best(means: &[(f64, f64)]) -> usize {
+    (1..means.len()).fold(0, |best, i| if means[i].0 > means[best].0 { i } else { best })
 }
 
 /// For each size, on how many splits `a` beats `b`, with the sign test. Both must have the same sizes and splits.

@@ -208,7 +208,7 @@ mod tests {
         let ranked = [7u32, 1, 4, 2];
         let truth = [4, 7];
         assert_eq!(r_precision(&ranked, &truth), Some(0.5));
-        assert_eq!(average_precision(&ranked, &truth), Some((1.0 + 2.0 / 3.0) / 2.0));
+        assert_eq!(average_precision(&ranked, &truth), Some(f64::midpoint(1.0, 2.0 / 3.0)));
         assert_eq!(precision_at(&ranked, &truth, 3), Some(2.0 / 3.0));
         assert_eq!(precision_at(&ranked, &truth, 5), Some(0.4));
         assert_eq!(recall_at(&ranked, &truth, 1), Some(0.5));

@@ -215,9 +215,9 @@ impl Totals {
             Measure::Recall(average) => self.over_labels(layout, average, Tally::recall),
             Measure::F(beta, average) => self.over_labels(layout, average, |t| t.f(beta)),
             Measure::Jaccard(average) => self.over_labels(layout, average, Tally::jaccard),
-            Measure::HierarchicalPrecision => self.of_hierarchy(layout, self.hierarchical.precision()),
-            Measure::HierarchicalRecall => self.of_hierarchy(layout, self.hierarchical.recall()),
-            Measure::HierarchicalF(beta) => self.of_hierarchy(layout, self.hierarchical.f(beta)),
+            Measure::HierarchicalPrecision => of_hierarchy(layout, self.hierarchical.precision()),
+            Measure::HierarchicalRecall => of_hierarchy(layout, self.hierarchical.recall()),
+            Measure::HierarchicalF(beta) => of_hierarchy(layout, self.hierarchical.f(beta)),
             // The ranked and the document-wise ones are answered above.
             _ => (None, 0),
         };
@@ -249,10 +249,10 @@ impl Totals {
         }
         ((labels > 0).then(|| sum / labels as f64), undefined)
     }
+}
 
-    fn of_hierarchy(&self, layout: &Layout, value: Option<f64>) -> (Option<f64>, u64) {
-        if layout.hierarchical { zero_for_none(value) } else { (None, 0) }
-    }
+fn of_hierarchy(layout: &Layout, value: Option<f64>) -> (Option<f64>, u64) {
+    if layout.hierarchical { zero_for_none(value) } else { (None, 0) }
 }
 
 /// `0/0 = 0`, counted.

@@ -49,7 +49,8 @@ pub fn wilcoxon(a: &[f64], b: &[f64]) -> Result<Wilcoxon> {
     let mut begin = 0;
     while begin < n {
         let size = d[begin..].iter().take_while(|x| x.abs() == d[begin].abs()).count();
-        let rank = begin as f64 + (size as f64 + 1.0) / 2.0;
+        // The mean of the ranks begin + 1 … begin + size.
+        let rank = begin as f64 + f64::midpoint(1.0, size as f64);
         for x in &d[begin..begin + size] {
             *(if *x > 0.0 { &mut plus } else { &mut minus }) += rank;
         }

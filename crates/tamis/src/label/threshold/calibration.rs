@@ -1,0 +1,256 @@
+//! Scores → probabilities, label by label, learned on held-out scores.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::held_out::{HeldOut, Sample};
+use crate::{Error, Result};
+
+/// How probabilities are learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CalibrationMethod {
+    /// A sigmoid (Platt 1999, solved as in Lin, Lin & Weng 2007): two numbers a label, good with few positives.
+    Platt,
+    /// The best ascending step function (pool adjacent violators), linear between steps: follows any shape, wants
+    /// some hundred positives.
+    Isotonic,
+}
+
+impl CalibrationMethod {
+    const ALL: [Self; 2] = [Self::Platt, Self::Isotonic];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Platt => "platt",
+            Self::Isotonic => "isotonic",
+        }
+    }
+}
+
+impl fmt::Display for CalibrationMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for CalibrationMethod {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|method| method.name() == text.trim());
+        found.ok_or_else(|| Error::unknown("calibration", text, Self::ALL.map(Self::name)))
+    }
+}
+
+/// The probability of one label as a function of its score; ascending.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Shape {
+    /// `1 / (1 + exp(a·score + b))`, `a ≤ 0`.
+    Sigmoid { a: f64, b: f64 },
+    /// Scores strictly ascending, probabilities ascending; linear between, constant outside.
+    Steps { scores: Vec<f64>, probabilities: Vec<f64> },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Calibrated {
+    shape: Shape,
+    /// Probability when the label is not in the list.
+    missing: f64,
+}
+
+/// Learned probabilities of all labels. Serialisable; stored with a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    method: CalibrationMethod,
+    labels: Vec<Calibrated>,
+}
+
+impl Calibration {
+    /// Learns from every held-out score that means something (also in folds without a positive: base rates matter
+    /// here). A label whose score tells nothing, or
+    /// tells the contrary, gets a constant: `(positives + 1) / (documents + 2)` of those scored.
+    pub fn fit(method: CalibrationMethod, held_out: &HeldOut) -> Result<Self> {
+        if held_out.documents() == 0 {
+            return Err(Error::data("probabilities must be learned, but there is no held-out document"));
+        }
+        let label = |label: u32| {
+            let sample = held_out.sample(label);
+            let scored = (sample.positives.len() + sample.negatives.len()) as u64;
+            let unscored = sample.documents - scored.min(sample.documents);
+            let missing = if unscored == 0 { 0.0 } else { sample.missing as f64 / unscored as f64 };
+            let shape = match method {
+                CalibrationMethod::Platt => platt(&sample),
+                CalibrationMethod::Isotonic => isotonic(&sample),
+            };
+            Calibrated { shape, missing }
+        };
+        let labels = (0..held_out.labels() as u32).into_par_iter().map(label).collect();
+        Ok(Self { method, labels })
+    }
+
+    /// How it was learned.
+    pub fn method(&self) -> CalibrationMethod {
+        self.method
+    }
+
+    /// The probability that a document with this score carries the label; 0 for a label it does not know.
+    pub fn probability(&self, label: u32, score: f64) -> f64 {
+        let Some(calibrated) = self.labels.get(label as usize) else { return 0.0 };
+        if score == f64::NEG_INFINITY {
+            return calibrated.missing;
+        }
+        match &calibrated.shape {
+            Shape::Sigmoid { a, b } => sigmoid(-(a * score + b)),
+            Shape::Steps { scores, probabilities } => interpolate(scores, probabilities, score),
+        }
+    }
+
+    /// The probability of a label that is not in the ranked list.
+    pub fn missing(&self, label: u32) -> f64 {
+        self.labels.get(label as usize).map_or(0.0, |c| c.missing)
+    }
+}
+
+/// `1 / (1 + e⁻ˣ)` without overflow.
+fn sigmoid(x: f64) -> f64 {
+    if x >= 0.0 {
+        1.0 / (1.0 + (-x).exp())
+    } else {
+        let e = x.exp();
+        e / (1.0 + e)
+    }
+}
+
+fn interpolate(xs: &[f64], ys: &[f64], x: f64) -> f64 {
+    let above = xs.partition_point(|&s| s < x);
+    match (above.checked_sub(1), xs.get(above)) {
+        (_, Some(&exact)) if exact == x => ys[above],
+        (None, _) => ys.first().copied().unwrap_or(0.0),
+        (Some(below), None) => ys[below],
+        (Some(below), Some(&x1)) => ys[below] + (ys[above] - ys[below]) * (x - xs[below]) / (x1 - xs[below]),
+    }
+}
+
+/// Platt's sigmoid by Newton's method with backtracking; targets pulled in from 0 and 1 by the prior, as in
+/// Lin, Lin & Weng, "A note on Platt's probabilistic outputs for support vector machines" (2007).
+fn platt(sample: &Sample) -> Shape {
+    const RIDGE: f64 = 1e-12;
+    const LEAST_STEP: f64 = 1e-10;
+    let (positives, negatives) = (sample.positives.len() as f64, sample.negatives.len() as f64);
+    let (high, low) = ((positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0));
+    let start = ((negatives + 1.0) / (positives + 1.0)).ln();
+    let constant = Shape::Sigmoid { a: 0.0, b: start };
+    if sample.positives.is_empty() || sample.negatives.is_empty() {
+        return constant;
+    }
+    let points = || {
+        let high = sample.positives.iter().map(move |&s| (f64::from(s), high));
+        high.chain(sample.negatives.iter().map(move |&s| (f64::from(s), low)))
+    };
+    // Negative log-likelihood; `t·z + log(1 + e⁻ᶻ)` in the form that does not overflow.
+    let loss = |a: f64, b: f64| -> f64 {
+        points()
+            .map(|(s, t)| {
+                let z = a * s + b;
+                if z >= 0.0 { t * z + (-z).exp().ln_1p() } else { (t - 1.0) * z + z.exp().ln_1p() }
+            })
+            .sum()
+    };
+    let (mut a, mut b) = (0.0, start);
+    let mut value = loss(a, b);
+    for _ in 0..100 {
+        let (mut h11, mut h22, mut h21, mut g1, mut g2) = (RIDGE, RIDGE, 0.0, 0.0, 0.0);
+        for (s, t) in points() {
+            let p = sigmoid(-(a * s + b));
+            let curvature = p * (1.0 - p);
+            h11 += s * s * curvature;
+            h22 += curvature;
+            h21 += s * curvature;
+            g1 += s * (t - p);
+            g2 += t - p;
+        }
+        let scale = positives + negatives;
+        if g1.abs() < 1e-9 * scale && g2.abs() < 1e-9 * scale {
+            break;
+        }
+        let determinant = h11 * h22 - h21 * h21;
+        let da = -(h22 * g1 - h21 * g2) / determinant;
+        let db = -(-h21 * g1 + h11 * g2) / determinant;
+        let slope = g1 * da + g2 * db;
+        let mut step = 1.0;
+        let mut moved = false;
+        while step >= LEAST_STEP {
+            let (new_a, new_b) = (a + step * da, b + step * db);
+            let new_value = loss(new_a, new_b);
+            if new_value < value + 1e-4 * step * slope {
+                (a, b, value, moved) = (new_a, new_b, new_value, true);
+                break;
+            }
+            step /= 2.0;
+        }
+        if !moved {
+            break;
+        }
+    }
+    // A rising score must never mean a falling probability.
+    if a <= 0.0 && a.is_finite() && b.is_finite() { Shape::Sigmoid { a, b } } else { constant }
+}
+
+/// The ascending step function nearest to the truth in squares: pool adjacent violators (Ayer et al. 1955). Equal
+/// scores are one point. Knots are the ends of the pools.
+fn isotonic(sample: &Sample) -> Shape {
+    let mut points: Vec<(f32, f64)> = sample.positives.iter().map(|&s| (s, 1.0)).collect();
+    points.extend(sample.negatives.iter().map(|&s| (s, 0.0)));
+    points.sort_unstable_by(|x, y| x.0.total_cmp(&y.0));
+    let mut pools: Vec<Pool> = Vec::new();
+    for (score, truth) in points {
+        match pools.last_mut() {
+            Some(last) if last.from == score => {
+                last.sum += truth;
+                last.weight += 1.0;
+            }
+            _ => {
+                merge_violators(&mut pools);
+                pools.push(Pool { from: score, to: score, sum: truth, weight: 1.0 });
+            }
+        }
+    }
+    merge_violators(&mut pools);
+    let (mut scores, mut probabilities) = (Vec::new(), Vec::new());
+    for pool in &pools {
+        scores.push(f64::from(pool.from));
+        probabilities.push(pool.sum / pool.weight);
+        if pool.to > pool.from {
+            scores.push(f64::from(pool.to));
+            probabilities.push(pool.sum / pool.weight);
+        }
+    }
+    Shape::Steps { scores, probabilities }
+}
+
+/// Documents with scores from `from` to `to`, `sum` positives among `weight`.
+#[derive(Debug, Clone, Copy)]
+struct Pool {
+    from: f32,
+    to: f32,
+    sum: f64,
+    weight: f64,
+}
+
+/// Merges from the end while the last mean is not above the one before.
+fn merge_violators(pools: &mut Vec<Pool>) {
+    while let [.., a, b] = pools[..] {
+        // The means without a division; sums are whole numbers, so equal means are equal.
+        if a.sum * b.weight < b.sum * a.weight {
+            break;
+        }
+        pools.truncate(pools.len() - 2);
+        pools.push(Pool { from: a.from, to: b.to, sum: a.sum + b.sum, weight: a.weight + b.weight });
+    }
+}
