@@ -8,6 +8,7 @@ pub mod significance;
 pub mod simulation;
 
 mod evaluation;
+mod grid;
 mod hierarchical;
 mod intervals;
 mod names;
@@ -15,6 +16,7 @@ mod totals;
 
 pub use assignment::{CoOccurrence, Confusion, ConfusionCell, Tally};
 pub use evaluation::{Evaluation, EvaluationOptions, LabelRow};
+pub use grid::EvaluationGrid;
 pub use hierarchical::{Ancestry, HierarchicalTally};
 pub use intervals::{Comparison, Interval, Resampling};
 pub use names::{Average, Beta, Family, Measure, MeasureSpec};
