@@ -52,9 +52,9 @@ fn main() {
             fast * 1e3,
             slow / fast
         );
-        let (greedy_time, greedy) = time(50, || select(table, Method::GreedyExact, &options).unwrap());
-        let once = Options { until_stable: false, ..Options::default() };
-        let (once_time, greedy_once) = time(50, || select(table, Method::GreedyExact, &once).unwrap());
+        let stable = Options { until_stable: true, ..Options::default() };
+        let (greedy_time, greedy) = time(50, || select(table, Method::GreedyExact, &stable).unwrap());
+        let (once_time, greedy_once) = time(50, || select(table, Method::GreedyExact, &options).unwrap());
         println!(
             "  greedy-exact {:.4} {:8.3} ms, {:.2} × tsa; one pass {:.4} {:8.3} ms, {:.2} × tsa",
             greedy.utility,

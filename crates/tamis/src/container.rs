@@ -49,6 +49,11 @@ impl Builder {
         self.sections.push((padded(name), bytes));
     }
 
+    /// Adds all sections of another builder.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.sections.extend(other.sections);
+    }
+
     /// Adds numbers as a section.
     pub(crate) fn add_slice<T: IntoBytes + Immutable>(&mut self, name: &str, values: &[T]) {
         self.add(name, values.as_bytes().to_vec());
@@ -223,11 +228,6 @@ impl Container {
     /// Names and sizes of the sections.
     pub(crate) fn sections(&self) -> impl Iterator<Item = (&str, usize)> {
         self.sections.iter().map(|(name, range)| (name.as_str(), range.len()))
-    }
-
-    /// Whether a section is there.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.sections.iter().any(|(n, _)| n == name)
     }
 
     /// The bytes of a section.

@@ -90,11 +90,8 @@ proptest! {
             prop_assert_eq!(policy.tune(&merged).unwrap(), policy.tune(&whole).unwrap());
         }
         for method in [CalibrationMethod::Isotonic, CalibrationMethod::Platt] {
-            let a = Calibration::fit(method, &merged).unwrap();
-            let b = Calibration::fit(method, &whole).unwrap();
-            for score in [-9.0, -1.0, 0.0, 0.3, 7.0] {
-                prop_assert!((a.probability(0, score) - b.probability(0, score)).abs() < 1e-6);
-            }
+            let (a, b) = (Calibration::fit(method, &merged).unwrap(), Calibration::fit(method, &whole).unwrap());
+            prop_assert_eq!(a, b);
         }
     }
 

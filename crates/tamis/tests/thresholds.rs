@@ -1,4 +1,5 @@
 //! Threshold selection against the pseudo-code of addis 3.2 and against full enumeration.
+#![allow(clippy::unwrap_used)]
 
 mod literal;
 
@@ -88,18 +89,29 @@ proptest! {
             prop_assert!(other.utility <= exact.utility, "{} {} > {}", method, other.utility, exact.utility);
         }
         // Without time to search it is honest about what it does not know.
-        let hurried = run(&table, Method::Exact, &Options { boxes: Some(1), ..options });
-        prop_assert!(hurried.utility <= exact.utility && hurried.bound.unwrap() >= exact.utility);
-        prop_assert_eq!(hurried.proven, hurried.bound == Some(hurried.utility));
-        prop_assert!(!hurried.proven || hurried.utility == exact.utility);
+        for boxes in [1, 4, 20] {
+            let hurried = run(&table, Method::Exact, &Options { boxes: Some(boxes), ..options.clone() });
+            prop_assert!(hurried.utility <= exact.utility && hurried.bound.unwrap() >= exact.utility);
+            prop_assert_eq!(hurried.proven, hurried.bound == Some(hurried.utility));
+            prop_assert!(!hurried.proven || hurried.utility == exact.utility);
+        }
+    }
+
+    #[test]
+    fn exact_is_the_best_when_boxes_must_be_split(
+        table in prop_oneof![table(3..=3, 30), table(4..=4, 14)], utility in utility(),
+    ) {
+        let found = run(&table, Method::Exact, &Options { utility, seconds: None, ..Options::default() });
+        prop_assert!(found.proven);
+        prop_assert_eq!(found.utility, literal::best_of_all(&table, utility));
     }
 
     /// A pass of greedy-exact ends no lower than any single threshold, and more passes never lose.
     #[test]
     fn greedy_exact_climbs(table in table(1..=4, 40), utility in utility()) {
         let options = Options { utility, ..Options::default() };
-        let once = run(&table, Method::GreedyExact, &Options { until_stable: false, ..options.clone() });
-        let stable = run(&table, Method::GreedyExact, &options);
+        let once = run(&table, Method::GreedyExact, &options);
+        let stable = run(&table, Method::GreedyExact, &Options { until_stable: true, ..options });
         prop_assert!(once.utility <= stable.utility);
         for level in 0..table.depth() {
             for &candidate in table.level(level) {
@@ -119,14 +131,19 @@ proptest! {
     fn acceptance_is_nested(table in table(1..=4, 20), thresholds in prop::collection::vec(score(), 4)) {
         let thresholds = &thresholds[..table.depth()];
         let accepted = table.accepted(thresholds);
-        for document in 0..table.documents() {
+        for (document, accepted) in accepted.into_iter().enumerate() {
             let reached = table.reached(document, thresholds);
             for level in 0..table.depth() {
                 // Accepted by the pipeline that ends at this level, with the same thresholds.
                 let here = (0..=level).all(|k| table.level(k)[document] >= thresholds[k]);
                 prop_assert_eq!(here, reached > level);
             }
-            prop_assert_eq!(accepted[document], reached == table.depth());
+            prop_assert_eq!(accepted, reached == table.depth());
+        }
+        for (threshold, value) in table.curve(Utility::F1, thresholds, 0, 0.1).unwrap() {
+            let mut moved = thresholds.to_vec();
+            moved[0] = threshold;
+            prop_assert_eq!(value, table.utility(Utility::F1, &moved));
         }
         let outcome = table.outcome(thresholds);
         prop_assert_eq!(outcome.true_positives + outcome.false_negatives, table.positives() as u64);

@@ -3,6 +3,8 @@
 use clap::ValueEnum;
 use tamis::corpus::{Format, stemmers, stop_word_languages};
 use tamis::features::{Combination, Score};
+use tamis::label::ClassifierSpec;
+use tamis::label::threshold::Threshold;
 use tamis::measure::Measure;
 
 use crate::global::Global;
@@ -27,6 +29,10 @@ enum What {
     Selectors,
     /// Ways to combine selectors.
     Combinations,
+    /// Classifiers.
+    Classifiers,
+    /// Ways to decide labels.
+    Thresholds,
     /// Measures of quality.
     Measures,
     /// Languages with a stop-word list.
@@ -57,6 +63,20 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             let mut rows = Rows::new(["name", "rule", "source"]);
             for spec in Combination::ALL.map(Combination::spec) {
                 rows.push([spec.name, spec.rule, spec.source]);
+            }
+            rows
+        }
+        What::Classifiers => {
+            let mut rows = Rows::new(["name", "example", "what", "source"]);
+            for row in ClassifierSpec::ROWS {
+                rows.push([row.name, row.example, row.help, row.source]);
+            }
+            rows
+        }
+        What::Thresholds => {
+            let mut rows = Rows::new(["name", "example", "what", "source"]);
+            for row in Threshold::registry() {
+                rows.push([row.name, row.example, row.help, row.source]);
             }
             rows
         }

@@ -1,8 +1,12 @@
 //! One short file for each subcommand.
 
+mod classify;
 mod complete;
 mod convert;
 mod count;
+mod evaluate;
+mod explain;
+mod fit;
 mod inspect;
 mod list;
 mod merge;
@@ -21,6 +25,11 @@ pub(crate) enum Command {
     Count(count::Args),
     Merge(merge::Args),
     Rank(rank::Args),
+    Fit(fit::Args),
+    Classify(classify::Args),
+    Evaluate(evaluate::Args),
+    Compare(evaluate::CompareArgs),
+    Explain(explain::Args),
     List(list::Args),
     Completions(complete::CompletionArgs),
     Man(complete::ManArgs),
@@ -35,6 +44,11 @@ impl Command {
             Self::Count(args) => count::run(args, global),
             Self::Merge(args) => merge::run(args),
             Self::Rank(args) => rank::run(args, global),
+            Self::Fit(args) => fit::run(args, global),
+            Self::Classify(args) => classify::run(args, global),
+            Self::Evaluate(args) => evaluate::run(args, global),
+            Self::Compare(args) => evaluate::compare(args, global),
+            Self::Explain(args) => explain::run(args, global),
             Self::List(args) => list::run(args, global),
             Self::Completions(args) => complete::completions(args),
             Self::Man(args) => complete::man(args),

@@ -190,7 +190,7 @@ impl Blocks {
                 return Ok(None);
             }
             if self.ended {
-                return self.last().map(Some);
+                return Ok(Some(self.last()));
             }
             if let Some(end) = self.cut.last(&self.tail) {
                 return Ok(Some(Piece::Block(self.take(end))));
@@ -205,7 +205,7 @@ impl Blocks {
     }
 
     /// What is left at the end of the file; a CSV record that ends within quotes comes on its own.
-    fn last(&mut self) -> Result<Piece> {
+    fn last(&mut self) -> Piece {
         if let Cut::Csv { delimiter, quotes: true } = self.cut {
             match csv_records(&self.tail, delimiter) {
                 (None | Some(0), true) => {
@@ -214,13 +214,13 @@ impl Blocks {
                     let reason = "a quoted field begins in this record and never ends; double the quotes within \
                                   fields, or read quotes as plain characters with --no-quotes"
                         .into();
-                    return Ok(Piece::Bad(BadRecord { place, reason }));
+                    return Piece::Bad(BadRecord { place, reason });
                 }
-                (Some(end), true) => return Ok(Piece::Block(self.take(end))),
+                (Some(end), true) => return Piece::Block(self.take(end)),
                 (_, false) => {}
             }
         }
-        Ok(Piece::Block(self.take(self.tail.len())))
+        Piece::Block(self.take(self.tail.len()))
     }
 
     fn take(&mut self, end: usize) -> Block {

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use csv::{ByteRecord, ReaderBuilder};
+use memchr::memchr_iter;
 
 use super::blocks::{Block, FileContext, Parse, Visit, too_long};
 use super::fields::{Fields, Role, date_of, part_of, tidy_labels};
@@ -107,18 +108,24 @@ impl Csv {
 
 impl Parse for Csv {
     fn parse(&self, block: &Block, visit: &mut Visit<'_>) -> ControlFlow<()> {
-        let mut reader = self.reader(block.bytes());
+        let bytes = block.bytes();
+        let mut reader = self.reader(bytes);
         let mut record = ByteRecord::new();
+        let (mut line, mut counted) = (block.line, 0);
         loop {
             match reader.read_byte_record(&mut record) {
                 Ok(false) => return ControlFlow::Continue(()),
                 Ok(true) => {
-                    let line = block.line + record.position().map_or(1, csv::Position::line) - 1;
+                    // The reader's own line is where the record before ended: before `\n` of `\r\n`, before empty lines.
+                    let mut start = record.position().map_or(0, |position| position.byte() as usize);
+                    start += bytes[start..].iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+                    line += memchr_iter(b'\n', &bytes[counted..start]).count() as u64;
+                    counted = start;
                     visit(self.document(line, &record))?;
                 }
                 // The source is in memory and any width is allowed: nothing is left that could fail.
                 Err(error) => {
-                    visit(Err(self.context.error(block.line, error.to_string())))?;
+                    visit(Err(self.context.error(line, error.to_string())))?;
                     return ControlFlow::Continue(());
                 }
             }

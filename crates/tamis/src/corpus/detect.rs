@@ -118,11 +118,9 @@ pub(crate) fn of_source(source: &mut Source, from: Option<Format>, prefix: &str)
         };
     };
     let fits = match (named, look) {
-        (_, Look::Surely(seen)) => seen == named,
+        (_, Look::Surely(seen)) | (Format::Csv | Format::Tsv, Look::Maybe(seen)) => seen == named,
         // Lines without labels, and headers with one column, look like nothing.
-        (Format::FastText | Format::SvmLight, _) => true,
-        (Format::Csv | Format::Tsv, Look::Maybe(seen)) => seen == named,
-        (Format::Csv | Format::Tsv, Look::Unknown) => true,
+        (Format::FastText | Format::SvmLight, _) | (Format::Csv | Format::Tsv, Look::Unknown) => true,
         _ => false,
     };
     if fits {
@@ -164,7 +162,7 @@ pub(crate) fn of_folder(root: &Path, from: Option<Format>, prefix: &str) -> Resu
         .map(|file| {
             // A taxonomy beside its corpus is not a corpus.
             let name = file.below.last().map_or("", String::as_str);
-            if name.contains(".taxonomy") || name.ends_with(".terms") { None } else { by_name(&file.path) }
+            if name.contains(".taxonomy") { None } else { by_name(&file.path) }
         })
         .collect();
     let files = |format: Format| {

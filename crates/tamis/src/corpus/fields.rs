@@ -85,11 +85,15 @@ impl Fields {
         };
         // Names given by the user come first: "--text-field labels" then takes that name from the labels.
         for (role, _) in USUAL {
-            self.given(role).into_iter().for_each(|name| add(name, role));
+            if let Some(name) = self.given(role) {
+                add(name, role);
+            }
         }
         for (role, usual) in USUAL {
             if self.given(role).is_none() {
-                usual.iter().for_each(|name| add(name, role));
+                for name in usual {
+                    add(name, role);
+                }
             }
         }
         names

@@ -3,12 +3,14 @@
 //! Top folders `train` (or `training`) and `test` give the parts. A folder within a label folder is a label of its own,
 //! named by the path (`sport/tennis`). Files at the top, and names that begin with a dot, are passed over.
 
+use std::fs::File;
+use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::blocks::{Visit, utf16};
+use super::blocks::{Visit, too_long, utf16};
 use super::fields::part_of;
-use super::source::{Encoding, Source, not_utf8};
+use super::source::{Compression, Encoding, Source, not_utf8};
 use super::{BATCH_BYTES, Batch, Body, Document, Part};
 use crate::{Error, Result};
 
@@ -131,8 +133,25 @@ impl Files {
 }
 
 impl Reading {
+    /// The decompressed content. Files are small and many, so the usual case is one read without buffers between.
+    fn read_bytes(&self, file: &DocumentFile) -> Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(self.limit.min(file.bytes as usize) + 1);
+        let open = File::open(&file.path).and_then(|open| open.take(self.limit as u64 + 1).read_to_end(&mut bytes));
+        open.map_err(|e| Error::io(&file.path, e))?;
+        if bytes.len() > self.limit {
+            return Err(Error::malformed_file(&file.path, too_long(self.limit)));
+        }
+        if Compression::of_bytes(&bytes) == Compression::Plain {
+            return Ok(bytes);
+        }
+        Source::new(&file.path, Cursor::new(bytes), None)?.read_all(self.limit)
+    }
+
     fn read(&self, file: &DocumentFile) -> Result<String> {
-        let bytes = Source::open(&file.path, self.encoding)?.read_all(self.limit)?;
+        let bytes = self.read_bytes(file)?;
+        if let Some(encoding) = self.encoding.filter(|encoding| *encoding != Encoding::UTF_8) {
+            return encoding.decode(bytes).ok_or_else(|| Error::malformed_file(&file.path, encoding.mismatch()));
+        }
         if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
             return Err(utf16(&file.path));
         }

@@ -288,9 +288,8 @@ fn wrong(value: &Value, role: Role, name: &str) -> Option<String> {
     let must_be = |what: &str, value: &Value| Some(format!("must be {what}, found {}", kind(value)));
     let list = "a list of strings";
     match (role, value) {
-        (_, Value::Null) => None,
+        (_, Value::Null) | (Role::Id | Role::Text | Role::Labels, Value::String(_)) => None,
         (Role::Id, Value::Number(n)) if !n.is_f64() => None,
-        (Role::Id | Role::Text | Role::Labels, Value::String(_)) => None,
         (Role::Id, other) => must_be("a string or a whole number", other),
         (Role::Text, other) => must_be("a string", other),
         (Role::Labels | Role::Tokens, Value::Array(items)) => items

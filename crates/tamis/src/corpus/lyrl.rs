@@ -44,23 +44,19 @@ impl Qrels {
                     let text = String::from_utf8_lossy(bytes);
                     let mut words = text.split_ascii_whitespace();
                     let (topic, document) = match (words.next(), words.next(), words.next(), words.next()) {
-                        (None, ..) => continue,
                         (Some(topic), Some(document), Some("1"), None) => (topic, document),
-                        (Some(_), Some(_), Some("0"), None) => continue,
+                        (None, ..) | (Some(_), Some(_), Some("0"), None) => continue,
                         _ => {
                             let reason = format!("expected \"topic id 1\", found {}", quoted(&text));
                             return Err(Error::malformed(path, line, reason));
                         }
                     };
-                    let topic = match topic_numbers.get(topic) {
-                        Some(&known) => known,
-                        None => {
-                            let new = qrels.topics.len() as u32;
-                            qrels.topics.push(topic.to_owned());
-                            topic_numbers.insert(topic.to_owned(), new);
-                            new
-                        }
-                    };
+                    let topic = topic_numbers.get(topic).copied().unwrap_or_else(|| {
+                        let new = qrels.topics.len() as u32;
+                        qrels.topics.push(topic.to_owned());
+                        topic_numbers.insert(topic.to_owned(), new);
+                        new
+                    });
                     let next = qrels.documents.len() as u32;
                     let document = match qrels.documents.get(document) {
                         Some(&known) => known,

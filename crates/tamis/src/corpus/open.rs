@@ -92,7 +92,9 @@ impl Opening<'_> {
                     }
                     if several {
                         let root = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-                        documents.iter_mut().for_each(|document| document.id.insert_str(0, &format!("{root}/")));
+                        for document in &mut documents {
+                            document.id.insert_str(0, &format!("{root}/"));
+                        }
                     }
                     self.documents.append(&mut documents);
                 }
@@ -173,17 +175,16 @@ impl Opening<'_> {
 }
 
 fn read_qrels(files: &[Listed], options: &ReadOptions) -> Result<Qrels> {
-    let paths = match &options.qrels {
-        Some(path) => vec![path.clone()],
-        None => {
-            let mut found = Vec::new();
-            for file in files.iter().filter(|file| file.path.as_os_str() != "-") {
-                found.append(&mut lyrl::qrels_beside(&file.path)?);
-            }
-            found.sort();
-            found.dedup();
-            found
+    let paths = if let Some(path) = &options.qrels {
+        vec![path.clone()]
+    } else {
+        let mut found = Vec::new();
+        for file in files.iter().filter(|file| file.path.as_os_str() != "-") {
+            found.append(&mut lyrl::qrels_beside(&file.path)?);
         }
+        found.sort();
+        found.dedup();
+        found
     };
     if paths.is_empty() {
         tracing::warn!("no qrels file was given or found beside the token files: documents have no labels");

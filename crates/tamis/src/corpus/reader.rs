@@ -40,7 +40,10 @@ pub(super) struct Shared {
 
 impl fmt::Debug for Corpus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Corpus").field("format", &self.shared.format).field("paths", &self.shared.paths).finish()
+        f.debug_struct("Corpus")
+            .field("format", &self.shared.format)
+            .field("paths", &self.shared.paths)
+            .finish_non_exhaustive()
     }
 }
 
@@ -176,12 +179,11 @@ impl Batches for FileReader {
                     None => self.current = Current::None,
                     Some(Piece::Bad(record)) => return Ok(Some(Box::new(record))),
                     Some(Piece::Block(mut block)) => {
-                        let parser = match parser {
-                            Some(parser) => Arc::clone(parser),
-                            None => {
-                                let file = self.shared.files[self.next - 1].clone();
-                                Arc::clone(parser.insert(parser_of(&self.shared, file, &mut block)?))
-                            }
+                        let parser = if let Some(parser) = parser {
+                            Arc::clone(parser)
+                        } else {
+                            let file = self.shared.files[self.next - 1].clone();
+                            Arc::clone(parser.insert(parser_of(&self.shared, file, &mut block)?))
                         };
                         return Ok(Some(Box::new(Parsed { block, parser })));
                     }

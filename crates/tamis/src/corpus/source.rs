@@ -3,6 +3,7 @@
 //! Compression is told by the first bytes, never by the name. What comes out is UTF-8 when an encoding was named, and
 //! the file's own bytes otherwise: the readers check those line by line, so that an error knows its line.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -25,13 +26,13 @@ pub(crate) enum Compression {
 
 impl Compression {
     /// From the first bytes of a file.
-    fn of_bytes(head: &[u8]) -> Self {
+    pub(crate) fn of_bytes(head: &[u8]) -> Self {
         match head {
             [0x1f, 0x8b, ..] => Self::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
             // The level, then the magic of a block, or of the end for an empty file: text may begin with "BZh".
-            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, ..] => Self::Bzip2,
-            [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, ..] => Self::Bzip2,
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, ..]
+            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, ..] => Self::Bzip2,
             _ => Self::Plain,
         }
     }
@@ -69,8 +70,23 @@ impl Encoding {
     /// UTF-8.
     pub const UTF_8: Self = Self(encoding_rs::UTF_8);
 
-    pub(crate) fn decoder(self) -> Decoder {
+    fn decoder(self) -> Decoder {
         self.0.new_decoder()
+    }
+
+    /// The text of a whole file, without a byte order mark; `None` when the bytes are not of the encoding.
+    pub(crate) fn decode(self, bytes: Vec<u8>) -> Option<String> {
+        match self.0.decode(&bytes) {
+            (_, _, true) => None,
+            // Nothing to change, so the bytes are the text.
+            (Cow::Borrowed(text), ..) if text.len() == bytes.len() => String::from_utf8(bytes).ok(),
+            (text, ..) => Some(text.into_owned()),
+        }
+    }
+
+    /// What to say of bytes that are not of the encoding.
+    pub(crate) fn mismatch(self) -> String {
+        format!("{}; is --encoding right?", NotInEncoding(self))
     }
 }
 
@@ -195,7 +211,9 @@ impl Source {
 
     /// An error of the stream as the user should see it.
     fn read_error(&self, line: u64, error: io::Error) -> Error {
-        if error.get_ref().is_some_and(|inner| inner.is::<NotInEncoding>()) {
+        if let Some(inner) = error.get_ref()
+            && inner.is::<NotInEncoding>()
+        {
             return Error::malformed(&self.path, line, format!("{error}; is --encoding right?"));
         }
         let compression = self.compression;
@@ -289,7 +307,7 @@ impl<R: Read> Read for Decoding<R> {
 }
 
 /// Bytes as text for corpora that are mostly UTF-8 with stray Latin-1 bytes: UTF-8 when valid, else windows-1252.
-pub(crate) fn forgiving(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+pub(crate) fn forgiving(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
         Err(_) => encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0,

@@ -146,7 +146,9 @@ impl Split {
     /// The given documents are the test part, all others are trained on.
     fn of_test(n: usize, test: &[usize]) -> Self {
         let mut is_test = vec![false; n];
-        test.iter().for_each(|&row| is_test[row] = true);
+        for &row in test {
+            is_test[row] = true;
+        }
         let (test, train) = (0..n).partition(|&row| is_test[row]);
         Self { train, test }
     }

@@ -86,6 +86,9 @@ impl SvmLight {
         if let (true, Ok(count)) = (self.counts, value.parse::<u32>()) {
             return Ok(count);
         }
+        if !self.counts && is_plainly_positive(value) {
+            return Ok(1);
+        }
         match value.parse::<f64>() {
             Err(_) => error("expected term:value with a number as value"),
             Ok(x) if !x.is_finite() || x < 0.0 => error("a value must be a number from 0"),
@@ -94,6 +97,20 @@ impl SvmLight {
             Ok(_) => error("not a whole number, though the values are read as counts; weights need --values presence"),
         }
     }
+}
+
+/// Whether a value is digits and at most one point, not all zero: most weights are, and need not be computed.
+fn is_plainly_positive(value: &str) -> bool {
+    let (mut points, mut positive) = (0, false);
+    for byte in value.bytes() {
+        match byte {
+            b'1'..=b'9' => positive = true,
+            b'0' => {}
+            b'.' => points += 1,
+            _ => return false,
+        }
+    }
+    positive && points <= 1
 }
 
 /// Whether all values are whole numbers from 1.

@@ -45,7 +45,7 @@ pub struct Writer {
 }
 
 enum Kind {
-    Lines(Box<LineWriter>, Output),
+    Lines(Box<LineWriter>, Box<Output>),
     Folders(FolderWriter),
     #[cfg(feature = "parquet")]
     Parquet(Box<self::parquet::ParquetWriter>),
@@ -64,7 +64,7 @@ impl Writer {
             Format::Folders => Kind::Folders(FolderWriter::create(path)?),
             #[cfg(feature = "parquet")]
             Format::Parquet => Kind::Parquet(Box::new(self::parquet::ParquetWriter::create(path)?)),
-            _ => Kind::Lines(Box::new(LineWriter::new(path, format, options)?), Output::create(path)?),
+            _ => Kind::Lines(Box::new(LineWriter::new(path, format, options)?), Box::new(Output::create(path)?)),
         };
         let mut writer = Self { path: path.to_owned(), documents: 0, kind };
         writer.begin()?;
@@ -79,7 +79,7 @@ impl Writer {
             let reason = format!("{format} cannot be written to a stream; name a file");
             return Err(Error::malformed_file(path, reason));
         }
-        let kind = Kind::Lines(Box::new(LineWriter::new(path, format, options)?), Output::Stream(stream));
+        let kind = Kind::Lines(Box::new(LineWriter::new(path, format, options)?), Box::new(Output::Stream(stream)));
         let mut writer = Self { path: path.to_owned(), documents: 0, kind };
         writer.begin()?;
         Ok(writer)

@@ -23,6 +23,7 @@ pub mod overlap;
 pub mod search;
 
 mod combine;
+mod empty_cells;
 mod lambda;
 mod rank;
 mod ranking;

@@ -89,15 +89,20 @@ impl Selector {
 pub fn rank_all(selectors: &[Selector], table: &Contingency) -> Result<Vec<Ranking>> {
     let mut leaves = Vec::new();
     selectors.iter().try_for_each(|selector| selector.leaves(0, &mut leaves))?;
-    let columns = scoring::columns(table, &leaves)?;
-    let rankings: Vec<Ranking> =
-        leaves.par_iter().zip(&columns).map(|(leaf, column)| rank_column(table.df(), leaf.cut, column)).collect();
+    scoring::check(table, leaves.iter().map(|leaf| leaf.score))?;
+    let lowest = leaves.iter().map(|leaf| leaf.cut).min().unwrap_or(0);
+    let order = scoring::by_df(table, lowest);
+    let columns = scoring::columns(table, &leaves, &order);
+    let rankings: Vec<Ranking> = leaves
+        .par_iter()
+        .zip(&columns)
+        .map(|(leaf, column)| rank_column(scoring::above(table, &order, leaf.cut), column))
+        .collect();
     selectors.par_iter().map(|selector| selector.assemble(0, &leaves, &rankings, table.df())).collect()
 }
 
-fn rank_column(df: &[u32], cut: u32, column: &Column) -> Ranking {
-    let kept = (0u32..).zip(df).filter(|(_, df)| **df > cut).map(|(term, _)| (term, column.scores[term as usize]));
-    let ranking = Ranking::from_scores(df, kept);
+fn rank_column(order: &[u32], column: &Column) -> Ranking {
+    let ranking = Ranking::from_ties(order.iter().map(|&term| (term, column.scores[term as usize])));
     match &column.labels {
         Some(labels) => ranking.with_labels(labels),
         None => ranking,
@@ -108,7 +113,7 @@ fn rank_column(df: &[u32], cut: u32, column: &Column) -> Ranking {
 struct Local<'a> {
     table: &'a Contingency,
     leaves: Vec<Leaf>,
-    /// Terms by df, so that the score of an empty cell is computed once for each df.
+    /// Terms in the order of ties; by df, so that the score of an empty cell is computed once for each df.
     order: Vec<u32>,
 }
 
@@ -149,10 +154,10 @@ impl<'a> Local<'a> {
             .leaves
             .iter()
             .map(|leaf| {
-                let scores = self.scores(leaf.score, label, &both);
-                let kept = self.order.iter().copied().zip(scores).filter(|(t, _)| df[*t as usize] > leaf.cut);
+                let order = scoring::above(self.table, &self.order, leaf.cut);
+                let scores = self.scores(order, leaf.score, label, &both);
                 // A combination needs its inputs whole.
-                Ranking::from_scores_top(df, kept, if whole { usize::MAX } else { top })
+                Ranking::from_ties_top(order.iter().copied().zip(scores), if whole { usize::MAX } else { top })
             })
             .collect();
         let ranking = selector.assemble(0, &self.leaves, &rankings, df)?;
@@ -163,11 +168,11 @@ impl<'a> Local<'a> {
         })
     }
 
-    /// Scores in the order of `self.order`.
-    fn scores(&self, score: Score, label: u32, both: &[u32]) -> Vec<f64> {
+    /// Scores of the terms in order; those of equal df stand together.
+    fn scores(&self, order: &[u32], score: Score, label: u32, both: &[u32]) -> Vec<f64> {
         let df = self.table.df();
         let Some(function) = CellFunction::of(score.formula()) else {
-            return self.order.iter().map(|&t| f64::from(df[t as usize])).collect();
+            return order.iter().map(|&t| f64::from(df[t as usize])).collect();
         };
         let mut one = Vec::with_capacity(1);
         let mut of_cell = |cell: Cell| {
@@ -175,7 +180,7 @@ impl<'a> Local<'a> {
             one[0]
         };
         let mut empty = (u32::MAX, 0.0);
-        self.order
+        order
             .iter()
             .map(|&term| {
                 let a = both[term as usize];

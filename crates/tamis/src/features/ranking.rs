@@ -20,43 +20,82 @@ pub struct Prefix<'a> {
     pub scores: &'a [f64],
 }
 
-/// A number that sorts as scores rank: higher scores first, then higher df, then lower term.
-fn sort_key(score: f64, df: u32, term: u32) -> u128 {
-    let bits = score.to_bits();
-    let ascending = if bits >> 63 == 1 { !bits } else { bits | (1 << 63) };
-    (u128::from(!ascending) << 64) | (u128::from(!df) << 32) | u128::from(term)
+/// A number that sorts as scores rank: lower for higher scores.
+fn score_key(score: f64) -> u64 {
+    // Minus zero and zero are one score.
+    let bits = (score + 0.0).to_bits();
+    if bits >> 63 == 1 { bits } else { !(bits | (1 << 63)) }
+}
+
+/// The score a key stands for.
+fn key_score(key: u64) -> f64 {
+    f64::from_bits(if key >> 63 == 1 { key } else { !key & !(1 << 63) })
+}
+
+/// Sorts by key, keeping the order of equals: least significant digits first. Terms come by the tens of thousands with
+/// the order of ties already known, where this takes a third of the time of sorting by comparison.
+fn radix_sort(entries: &mut Vec<(u64, u32)>) {
+    const BITS: u32 = 11;
+    const DIGITS: usize = 1 << BITS;
+    const PASSES: usize = 64usize.div_ceil(BITS as usize);
+    let digit = |key: u64, pass: usize| (key >> (pass as u32 * BITS)) as usize & (DIGITS - 1);
+    let mut counts = vec![[0u32; DIGITS]; PASSES];
+    for &(key, _) in entries.iter() {
+        for (pass, counts) in counts.iter_mut().enumerate() {
+            counts[digit(key, pass)] += 1;
+        }
+    }
+    let mut sorted = vec![(0u64, 0u32); entries.len()];
+    for (pass, counts) in counts.iter_mut().enumerate() {
+        // A digit that all keys share orders nothing.
+        if entries.first().is_none_or(|&(key, _)| counts[digit(key, pass)] as usize == entries.len()) {
+            continue;
+        }
+        let mut place = 0;
+        for count in counts.iter_mut() {
+            place += std::mem::replace(count, place);
+        }
+        for &entry in entries.iter() {
+            let at = &mut counts[digit(entry.0, pass)];
+            sorted[*at as usize] = entry;
+            *at += 1;
+        }
+        std::mem::swap(entries, &mut sorted);
+    }
 }
 
 impl Ranking {
-    /// Ranks terms by score; `df` is by term number, and term numbers follow the order of terms.
+    /// Ranks terms by score; `df` is by term number, and term numbers follow the order of terms. Scores are not NaN.
     pub fn from_scores(df: &[u32], scored: impl IntoIterator<Item = (u32, f64)>) -> Self {
-        let mut entries: Vec<(u128, f64)> = scored
-            .into_iter()
-            .map(|(term, score)| {
-                debug_assert!(!score.is_nan(), "term {term} has no score");
-                // Minus zero and zero are one score.
-                let score = score + 0.0;
-                (sort_key(score, df[term as usize], term), score)
-            })
-            .collect();
-        entries.sort_unstable_by_key(|(key, _)| *key);
-        Self::from_sorted(entries.iter().map(|(key, score)| (*key as u32, *score)))
+        let mut scored: Vec<(u32, f64)> = scored.into_iter().collect();
+        scored.sort_unstable_by_key(|&(term, _)| (std::cmp::Reverse(df[term as usize]), term));
+        Self::from_ties(scored)
     }
 
-    /// The best `top` terms only.
-    pub(crate) fn from_scores_top(df: &[u32], scored: impl IntoIterator<Item = (u32, f64)>, top: usize) -> Self {
-        let mut entries: Vec<(u128, f64)> = scored
-            .into_iter()
-            .map(|(term, score)| (sort_key(score + 0.0, df[term as usize], term), score + 0.0))
-            .collect();
+    /// Ranks terms that come in the order of ties, by df descending, then by term.
+    pub(crate) fn from_ties(scored: impl IntoIterator<Item = (u32, f64)>) -> Self {
+        let mut entries: Vec<(u64, u32)> = scored.into_iter().map(|(term, score)| (score_key(score), term)).collect();
+        // Below this the tables of the radix sort cost more than the sort.
+        if entries.len() < 2048 {
+            entries.sort_by_key(|(key, _)| *key);
+        } else {
+            radix_sort(&mut entries);
+        }
+        Self::from_sorted(entries.into_iter().map(|(key, term)| (term, key_score(key))))
+    }
+
+    /// The best `top` of terms that come in the order of ties.
+    pub(crate) fn from_ties_top(scored: impl IntoIterator<Item = (u32, f64)>, top: usize) -> Self {
+        let mut entries: Vec<(u64, u32, u32)> =
+            (0u32..).zip(scored).map(|(place, (term, score))| (score_key(score), place, term)).collect();
         if top < entries.len() {
             if top > 0 {
-                entries.select_nth_unstable_by_key(top - 1, |(key, _)| *key);
+                entries.select_nth_unstable(top - 1);
             }
             entries.truncate(top);
         }
-        entries.sort_unstable_by_key(|(key, _)| *key);
-        Self::from_sorted(entries.iter().map(|(key, score)| (*key as u32, *score)))
+        entries.sort_unstable();
+        Self::from_sorted(entries.into_iter().map(|(key, _, term)| (term, key_score(key))))
     }
 
     /// Takes terms that are in order already.
@@ -136,7 +175,7 @@ impl Ranking {
         let mut ranks = Vec::with_capacity(self.len());
         for tied in self.scores.chunk_by(|x, y| x == y) {
             let before = ranks.len() as f64;
-            let rank = before + (tied.len() as f64 + 1.0) / 2.0;
+            let rank = before + f64::midpoint(tied.len() as f64, 1.0);
             ranks.resize(ranks.len() + tied.len(), rank);
         }
         ranks
@@ -155,9 +194,30 @@ mod tests {
         assert_eq!(ranking.terms(), [5, 0, 2, 1, 4, 3]);
         assert_eq!(ranking.scores(), [2.5, 1.0, 1.0, 0.0, 0.0, -3.0]);
         assert_eq!(ranking.average_ranks(), [1.0, 2.5, 2.5, 4.5, 4.5, 6.0]);
+        let ties = [1, 4, 0, 2, 5, 3].map(|t| (t, scores[t as usize]));
+        assert_eq!(Ranking::from_ties(ties), ranking);
         for top in 0..8 {
-            let best = Ranking::from_scores_top(&df, (0u32..).zip(scores), top);
-            assert_eq!(best.terms(), ranking.top(top));
+            assert_eq!(Ranking::from_ties_top(ties, top).terms(), ranking.top(top));
+        }
+    }
+
+    #[test]
+    fn radix_sort_is_a_stable_sort() {
+        use rand::{RngExt, SeedableRng};
+        let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(3);
+        for kind in 0..4 {
+            let mut entries: Vec<(u64, u32)> = (0..5000)
+                .map(|term| {
+                    let x: f64 = random.random();
+                    let score = [x, (x * 20.0).floor(), x - 0.5, -1e300 * x][kind];
+                    assert_eq!(key_score(score_key(score)), score);
+                    (score_key(score), term)
+                })
+                .collect();
+            let mut expected = entries.clone();
+            expected.sort_by(|x, y| key_score(y.0).total_cmp(&key_score(x.0)));
+            radix_sort(&mut entries);
+            assert_eq!(entries, expected);
         }
     }
 

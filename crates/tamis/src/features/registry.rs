@@ -389,7 +389,7 @@ mod tests {
         assert!(Score::new(Formula::Ig, Some(Pool::Max)).is_err());
         assert!(Score::new(Formula::Wfo(Lambda::Fixed(1.5)), None).is_err());
         assert!(Score::new(Formula::Wfo(Lambda::Fixed(f64::NAN)), None).is_err());
-        assert_eq!(Score::new(Formula::Bns, None).unwrap().to_string(), "bns");
-        assert_eq!(Score::new(Formula::Gini, None).unwrap().pool(), Some(Pool::Sum));
+        assert_eq!(Score::new(Formula::Bns, None).expect("max is its own").to_string(), "bns");
+        assert_eq!(Score::new(Formula::Gini, None).expect("sum is its own").pool(), Some(Pool::Sum));
     }
 }

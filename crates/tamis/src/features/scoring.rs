@@ -8,6 +8,7 @@
 
 use rayon::prelude::*;
 
+use super::empty_cells::{Empty, Sum};
 use super::formulas::bhattacharyya::{Angles, Bhattacharyya};
 use super::formulas::odds;
 use super::registry::{Formula, Function, Lambda, Needs, Pool, Score};
@@ -21,7 +22,7 @@ pub(crate) struct Leaf {
     pub(crate) cut: u32,
 }
 
-/// A score for each term, by term number; terms cut by the lowest cut of the request have 0.
+/// A score for each term, by term number; terms not asked for have 0.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Column {
     pub(crate) scores: Vec<f64>,
@@ -63,14 +64,12 @@ pub(crate) fn check(table: &Contingency, scores: impl IntoIterator<Item = Score>
     Ok(())
 }
 
-/// The columns of all leaves, in one walk.
-pub(crate) fn columns(table: &Contingency, leaves: &[Leaf]) -> Result<Vec<Column>> {
-    check(table, leaves.iter().map(|leaf| leaf.score))?;
-    let Some(cut) = leaves.iter().map(|leaf| leaf.cut).min() else { return Ok(Vec::new()) };
+/// The columns of all leaves, in one walk; [`check`] comes first.
+/// `order` has the terms to score, as [`by_df`] gives them.
+pub(crate) fn columns(table: &Contingency, leaves: &[Leaf], order: &[u32]) -> Vec<Column> {
     let frame = Frame::new(table);
     let plan = Plan::new(table, leaves);
-    let order = by_df(table, cut);
-    let chunks = chunks(table, &order, frame.sizes.len());
+    let chunks = chunks(table, order, frame.sizes.len());
     let parts: Vec<Vec<Part>> = chunks.par_iter().map(|terms| plan.score(&frame, terms)).collect();
     let mut columns: Vec<Column> = leaves
         .iter()
@@ -91,15 +90,34 @@ pub(crate) fn columns(table: &Contingency, leaves: &[Leaf]) -> Result<Vec<Column
             }
         }
     });
-    Ok(columns)
+    columns
 }
 
-/// Terms with `df > cut`, by df.
+/// Terms with `df > cut`, by df descending, then by term: the order of ties (SPEC 2), and equal df side by side.
 pub(crate) fn by_df(table: &Contingency, cut: u32) -> Vec<u32> {
     let df = table.df();
-    let mut order: Vec<u32> = (0..table.terms() as u32).filter(|&t| df[t as usize] > cut).collect();
-    order.sort_unstable_by_key(|&t| (df[t as usize], t));
+    // Counting sort: places of a df start where those of higher ones end.
+    let highest = df.iter().copied().max().unwrap_or(0) as usize;
+    let mut next = vec![0u32; highest + 2];
+    for &df in df.iter().filter(|&&df| df > cut) {
+        next[df as usize] += 1;
+    }
+    let mut place = 0;
+    for count in next.iter_mut().rev() {
+        place += std::mem::replace(count, place);
+    }
+    let mut order = vec![0u32; place as usize];
+    for (term, &df) in (0u32..).zip(df).filter(|(_, df)| **df > cut) {
+        let at = &mut next[df as usize];
+        order[*at as usize] = term;
+        *at += 1;
+    }
     order
+}
+
+/// Those of [`by_df`] with `df > cut`.
+pub(crate) fn above<'a>(table: &Contingency, order: &'a [u32], cut: u32) -> &'a [u32] {
+    &order[..order.partition_point(|&term| table.df()[term as usize] > cut)]
 }
 
 /// Cuts the terms into pieces of about equal work. Where they are cut changes no result.
@@ -120,23 +138,23 @@ fn chunks<'a>(table: &Contingency, order: &'a [u32], sizes: usize) -> Vec<&'a [u
 }
 
 /// The labels, as the walk needs them.
-struct Frame<'a> {
-    table: &'a Contingency,
-    n: f64,
+pub(super) struct Frame<'a> {
+    pub(super) table: &'a Contingency,
+    pub(super) n: f64,
     /// `n_c` by label.
-    label_documents: Vec<f64>,
+    pub(super) label_documents: Vec<f64>,
     /// `P(c)` by label.
-    priors: Vec<f64>,
+    pub(super) priors: Vec<f64>,
     /// Sum of `n_c` over all labels.
-    all_label_documents: f64,
+    pub(super) all_label_documents: f64,
     /// Distinct `n_c` above 0, ascending.
-    sizes: Vec<f64>,
+    pub(super) sizes: Vec<f64>,
     /// Place in `sizes` by label; meaningless for labels without documents.
-    size_of: Vec<u32>,
+    pub(super) size_of: Vec<u32>,
     /// Labels with documents, by size, then by number.
-    labels: Vec<u32>,
+    pub(super) labels: Vec<u32>,
     /// Where in `labels` each size begins; one more than sizes.
-    starts: Vec<usize>,
+    pub(super) starts: Vec<usize>,
 }
 
 impl<'a> Frame<'a> {
@@ -187,10 +205,16 @@ impl<'a> Frame<'a> {
 struct Plan {
     leaves: usize,
     cells: Vec<CellPlan>,
-    /// Leaf, what met labels add, what the others add together.
-    parts: Vec<(usize, fn(Cell) -> f64, fn(f64, f64, f64) -> f64)>,
+    parts: Vec<PartsPlan>,
     frequency: Vec<usize>,
     pairs: Vec<(usize, u32, Bhattacharyya)>,
+}
+
+/// A sum over labels; see [`Function::Parts`].
+struct PartsPlan {
+    leaf: usize,
+    met: fn(Cell) -> f64,
+    unmet: fn(f64, f64, f64) -> f64,
 }
 
 struct CellPlan {
@@ -247,7 +271,7 @@ impl Plan {
             let formula = leaf.score.formula();
             match formula.spec().function {
                 Function::Frequency => plan.frequency.push(at),
-                Function::Parts { met, unmet } => plan.parts.push((at, met, unmet)),
+                Function::Parts { met, unmet } => plan.parts.push(PartsPlan { leaf: at, met, unmet }),
                 Function::Pairs => plan.pairs.push((at, leaf.cut, Bhattacharyya::new(table, leaf.cut))),
                 Function::Cell { .. } | Function::Wfo(_) => {
                     let pool = leaf.score.pool().unwrap_or(Pool::Max);
@@ -263,7 +287,7 @@ impl Plan {
         plan
     }
 
-    /// The scores of some terms, which are ascending by df.
+    /// The scores of some terms; those of equal df stand together.
     fn score(&self, frame: &Frame, terms: &[u32]) -> Vec<Part> {
         let mut out: Vec<Part> = (0..self.leaves).map(|_| Part::default()).collect();
         let mut empty: Vec<Empty> = self.cells.iter().map(|_| Empty::default()).collect();
@@ -275,7 +299,7 @@ impl Plan {
                 group_df = Some(df);
                 frame.empty_cells(f64::from(df), &mut cells);
                 for (plan, empty) in self.cells.iter().zip(&mut empty) {
-                    empty.prepare(frame, plan, &cells);
+                    empty.prepare(frame, plan.function, &cells, plan.outputs.iter().any(|o| o.1 != Pool::Max));
                 }
             }
             let labels = frame.table.meetings().row_indices(term as usize);
@@ -296,7 +320,7 @@ impl Plan {
                     }
                 }
             }
-            for &(leaf, met, unmet) in &self.parts {
+            for &PartsPlan { leaf, met, unmet } in &self.parts {
                 let met_documents: f64 = labels.iter().map(|&l| frame.label_documents[l as usize]).sum();
                 let mut sum = Sum::default();
                 for &cell in &cells {
@@ -314,123 +338,5 @@ impl Plan {
             }
         }
         out
-    }
-}
-
-/// Scores of the empty cells of one df for one formula.
-#[derive(Default)]
-struct Empty {
-    /// By place in [`Frame::sizes`], as far as there is room for empty cells.
-    scores: Vec<f64>,
-    highest: f64,
-    sum: Sum,
-    avg: Sum,
-    /// Labels by score descending, then number; filled when the first term asks.
-    order: Vec<u32>,
-    ordered: bool,
-}
-
-impl Empty {
-    fn prepare(&mut self, frame: &Frame, plan: &CellPlan, cells: &[Cell]) {
-        plan.function.run(cells, &mut self.scores);
-        self.highest = self.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        self.ordered = false;
-        (self.sum, self.avg) = (Sum::default(), Sum::default());
-        if plan.outputs.iter().any(|(_, pool)| *pool != Pool::Max) && self.scores.iter().any(|s| *s != 0.0) {
-            for (place, &score) in self.scores.iter().enumerate() {
-                let part = frame.sizes[place] / frame.n * score;
-                for _ in frame.starts[place]..frame.starts[place + 1] {
-                    self.sum.add(score);
-                    self.avg.add(part);
-                }
-            }
-        }
-    }
-
-    /// The score of a label's empty cell, 0 when there is no room for one (then it is in no total either).
-    fn of(&self, frame: &Frame, label: u32) -> f64 {
-        self.scores.get(frame.size_of[label as usize] as usize).copied().unwrap_or(0.0)
-    }
-
-    fn sum(&self, frame: &Frame, labels: &[u32], scores: &[f64]) -> f64 {
-        let mut sum = self.sum;
-        for (&label, score) in labels.iter().zip(scores) {
-            sum.add(-self.of(frame, label));
-            sum.add(*score);
-        }
-        sum.value()
-    }
-
-    fn avg(&self, frame: &Frame, labels: &[u32], scores: &[f64]) -> f64 {
-        let mut sum = self.avg;
-        for (&label, score) in labels.iter().zip(scores) {
-            let prior = frame.priors[label as usize];
-            sum.add(-(prior * self.of(frame, label)));
-            sum.add(prior * score);
-        }
-        sum.value()
-    }
-
-    /// The largest score over all labels, and the label.
-    fn max(&mut self, frame: &Frame, labels: &[u32], scores: &[f64]) -> (f64, u32) {
-        let mut best = (f64::NEG_INFINITY, u32::MAX);
-        for (&label, &score) in labels.iter().zip(scores) {
-            if score > best.0 {
-                best = (score, label);
-            }
-        }
-        if self.highest >= best.0 {
-            if !self.ordered {
-                self.order(frame);
-            }
-            // At most as many are passed over as the term meets labels.
-            if let Some(&label) = self.order.iter().find(|label| labels.binary_search(label).is_err()) {
-                let score = self.of(frame, label);
-                if score > best.0 || (score == best.0 && label < best.1) {
-                    best = (score, label);
-                }
-            }
-        }
-        // Minus zero would print and compare unlike zero.
-        (best.0 + 0.0, best.1)
-    }
-
-    fn order(&mut self, frame: &Frame) {
-        self.ordered = true;
-        self.order.clear();
-        let scores = &self.scores;
-        // Almost every formula rises or falls with the size of the label; then there is nothing to sort.
-        if scores.is_sorted_by(|x, y| x > y) {
-            self.order.extend(&frame.labels[..frame.starts[scores.len()]]);
-        } else if scores.is_sorted_by(|x, y| x < y) {
-            for place in (0..scores.len()).rev() {
-                self.order.extend(&frame.labels[frame.starts[place]..frame.starts[place + 1]]);
-            }
-        } else {
-            self.order.extend(&frame.labels[..frame.starts[scores.len()]]);
-            let score = |label: u32| scores[frame.size_of[label as usize] as usize];
-            self.order.sort_unstable_by(|&x, &y| score(y).total_cmp(&score(x)).then(x.cmp(&y)));
-        }
-    }
-}
-
-/// A sum that remembers what rounding took away (Knuth's exact addition), so that it is right to the last bit in any
-/// order of its parts, for all but contrived inputs.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sum {
-    high: f64,
-    low: f64,
-}
-
-impl Sum {
-    fn add(&mut self, x: f64) {
-        let sum = self.high + x;
-        let of_x = sum - self.high;
-        self.low += (self.high - (sum - of_x)) + (x - of_x);
-        self.high = sum;
-    }
-
-    fn value(self) -> f64 {
-        self.high + self.low + 0.0
     }
 }

@@ -1,15 +1,34 @@
 //! Vectors → ranked labels → decided labels: classifiers, thresholds, taxonomies, the model file.
 
-mod knn;
+pub mod bayes;
+pub mod linear;
 pub mod pipeline;
-mod problem;
-mod taxonomy;
+pub mod svm;
 pub mod threshold;
+pub mod vector;
 
+mod choose;
+mod knn;
+mod model;
+mod model_file;
+mod problem;
+mod spec;
+mod taxonomy;
+mod train;
+
+pub use bayes::{BayesMulti, BayesOptions, BayesSweep};
+pub use choose::{Choice, ChooseOptions, Trial, choose};
 pub use knn::{Knn, KnnOptions, KnnSweep, Nested, Similarity, SweepPlace};
+pub use linear::{Explanation, Linear, LinearParts, Outputs, Store, Weights};
+pub use model::{Labelled, Labeller, Model, TrainingSummary};
+pub use model_file::ModelFileInfo;
 pub use problem::{Problem, Query};
+pub use spec::{ClassifierRow, ClassifierSpec, Fitted, rank_all};
+pub use svm::{Duals, SvmFit, SvmOptions};
 pub use taxonomy::{NodeRecord, ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};
 pub use threshold::{Threshold, Thresholds};
+pub use train::{FitOptions, Size, Trained, fit};
+pub use vector::{Weighter, Weighting};
 
 /// A label with its score: one place of a ranked list.
 ///
@@ -34,8 +53,6 @@ impl Scored {
 pub struct Scratch {
     /// One number for each label, or for each training document.
     pub(crate) sums: Vec<f64>,
-    /// Places of `sums` that are not zero.
-    pub(crate) touched: Vec<u32>,
     /// What neighbours need.
     pub(crate) knn: knn::KnnMemory,
 }

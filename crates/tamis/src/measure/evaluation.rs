@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::assignment::{CoOccurrence, Confusion, Tally, compare};
 use super::hierarchical::{Ancestry, HierarchicalTally};
-use super::names::{Beta, Family, Measure};
 use super::ranking;
 use super::totals::{LAST_LABEL, Layout, MeasureValue, Record, Totals, event, is_document_wise, takes_part};
+use super::{Beta, Family, Measure};
 use crate::label::Scored;
 use crate::{Error, Result};
 

@@ -111,8 +111,8 @@ fn add_drawn(totals: &mut Totals, layout: &Layout, kept: &Kept, times: &[u32]) {
     }
 }
 
-fn all_values(totals: &Totals, layout: &Layout) -> Vec<Option<f64>> {
-    layout.measures.iter().map(|&m| totals.value(layout, m).value).collect()
+fn all_values(totals: &Totals, layout: &Layout, whole: &Totals) -> Vec<Option<f64>> {
+    layout.measures.iter().map(|&m| totals.value_of_draw(layout, m, whole).value).collect()
 }
 
 /// The replicates' values of one measure, without those where it does not apply.
@@ -133,7 +133,7 @@ impl Evaluation {
                 |(totals, times), replicate| {
                     draw(kept.len(), resampling.seed, replicate, times);
                     add_drawn(totals, layout, kept, times);
-                    all_values(totals, layout)
+                    all_values(totals, layout, &self.totals)
                 },
             )
             .collect();
@@ -162,7 +162,7 @@ impl Evaluation {
         let (layout_a, layout_b) = (&self.layout, &other.layout);
         let (width_a, width_b) = (layout_a.document_wise.len(), layout_b.document_wise.len());
         let differences = |a: &Totals, b: &Totals| -> Vec<Option<f64>> {
-            let (a, b) = (all_values(a, layout_a), all_values(b, layout_b));
+            let (a, b) = (all_values(a, layout_a, &self.totals), all_values(b, layout_b, &other.totals));
             a.into_iter().zip(b).map(|(a, b)| Some(a? - b?)).collect()
         };
         let memory = || (Totals::new(layout_a), Totals::new(layout_b), Vec::new());

@@ -7,17 +7,21 @@ pub mod ranking;
 pub mod significance;
 pub mod simulation;
 
+mod beta;
 mod evaluation;
 mod grid;
 mod hierarchical;
 mod intervals;
 mod names;
+mod registry;
 mod totals;
 
 pub use assignment::{CoOccurrence, Confusion, ConfusionCell, Tally};
+pub use beta::Beta;
 pub use evaluation::{Evaluation, EvaluationOptions, LabelRow};
 pub use grid::EvaluationGrid;
 pub use hierarchical::{Ancestry, HierarchicalTally};
 pub use intervals::{Comparison, Interval, Resampling};
-pub use names::{Average, Beta, Family, Measure, MeasureSpec};
+pub use names::{Average, Measure};
+pub use registry::{Family, MeasureSpec};
 pub use totals::{ExactSum, MeasureValue};

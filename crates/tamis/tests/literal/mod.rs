@@ -110,7 +110,10 @@ pub fn enumerate(table: &ScoreTable, utility: Utility, candidates: &[Vec<f64>]) 
 }
 
 pub fn rbf(table: &ScoreTable, utility: Utility, delta: f64) -> (Vec<f64>, f64, u64) {
-    let grid: Vec<f64> = (0..).map(|i| f64::from(i) * delta).take_while(|t| *t <= 1.0).collect();
+    let mut grid = vec![0.0];
+    while grid.len() as f64 * delta <= 1.0 {
+        grid.push(grid.len() as f64 * delta);
+    }
     enumerate(table, utility, &vec![grid; table.depth()])
 }
 

@@ -15,7 +15,7 @@ fn rank_and_score(ranking: &Ranking, term: u32) -> (f64, f64) {
             let better = ranking.scores().iter().filter(|s| **s > score).count() as f64;
             let equal = ranking.scores().iter().filter(|s| **s == score).count() as f64;
             // Ranks better+1 … better+equal, on average:
-            (better + (equal + 1.0) / 2.0, score)
+            (better + f64::midpoint(equal, 1.0), score)
         }
     }
 }

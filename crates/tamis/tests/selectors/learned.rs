@@ -48,7 +48,7 @@ fn the_best_value_of_each_fold_is_averaged() {
     }
     assert!(learned[0].lambda > learned[1].lambda, "{learned:?}");
     // The best of each fold, found again by trying every λ by hand.
-    let seen = seen.into_inner();
+    let seen = seen.take();
     let tests: Vec<&Vec<usize>> = seen.iter().step_by(11).collect();
     assert_eq!(seen.len(), 4 * 11);
     let held_out: BTreeSet<usize> = tests.iter().flat_map(|t| t.iter().copied()).collect();
@@ -61,15 +61,8 @@ fn the_best_value_of_each_fold_is_averaged() {
         assert_eq!(learned[0].folds[fold].lambda, f64::from(best) / 10.0);
         assert_eq!(learned[0].folds[fold].value, f64::from(first_df(best)));
     }
-    let again = learn_lambda(&auto, &counts, &rows, &[1, 2], &options, &evaluate_again(&counts), &Silent).unwrap();
+    let again = learn_lambda(&auto, &counts, &rows, &[1, 2], &options, &evaluate, &Silent).unwrap();
     assert_eq!(again, learned);
-}
-
-fn evaluate_again(counts: &Counts) -> impl Fn(&[usize], &[usize], &[u32], &[usize]) -> tamis::Result<Vec<f64>> + '_ {
-    |train, _, terms, sizes| {
-        let df = f64::from(Contingency::of_rows(counts, train).df()[terms[0] as usize]);
-        Ok(sizes.iter().map(|&s| if s == 1 { df } else { -df }).collect())
-    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Selectors against slow, obvious versions of the same numbers, and against properties of SPEC 2 and 3.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod combinations;
 mod edges;
 mod expressions;

@@ -85,10 +85,14 @@ impl FolderWriter {
 
 /// An id as a file name: slashes and what hides a file are written as `%XX`.
 fn file_name(id: &str) -> String {
+    use std::fmt::Write as _;
     let mut name = String::with_capacity(id.len() + 4);
     for (at, c) in id.char_indices() {
         match c {
-            '/' | '\\' | '%' | '\0'..='\x1f' => name.push_str(&format!("%{:02X}", c as u32)),
+            '/' | '\\' | '%' | '\0'..='\x1f' => {
+                // Writing to memory does not fail.
+                let _ = write!(name, "%{:02X}", c as u32);
+            }
             '.' if at == 0 => name.push_str("%2E"),
             _ => name.push(c),
         }

@@ -118,14 +118,12 @@ impl LineWriter {
             let reason = format!("has the label {label:?}, which svmlight lines cannot hold");
             return Err(cannot_hold(&self.path, document, &reason));
         }
-        let mut counts: Vec<(u32, u32)> = Vec::new();
-        match &document.body {
-            Body::Text(text) => {
-                text.split_whitespace().for_each(|word| counts.push((number(&mut self.terms, word), 1)))
-            }
-            Body::Tokens(tokens) => tokens.iter().for_each(|word| counts.push((number(&mut self.terms, word), 1))),
-            Body::Counts(terms) => terms.iter().for_each(|(term, n)| counts.push((number(&mut self.terms, term), *n))),
-        }
+        let terms = &mut self.terms;
+        let mut counts: Vec<(u32, u32)> = match &document.body {
+            Body::Text(text) => text.split_whitespace().map(|word| (number(terms, word), 1)).collect(),
+            Body::Tokens(tokens) => tokens.iter().map(|word| (number(terms, word), 1)).collect(),
+            Body::Counts(bag) => bag.iter().map(|(term, count)| (number(terms, term), *count)).collect(),
+        };
         counts.sort_unstable();
         counts.dedup_by(|next, kept| {
             let same = next.0 == kept.0;

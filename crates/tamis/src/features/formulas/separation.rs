@@ -25,7 +25,7 @@ const CLIP: f64 = 0.0005;
 /// paper's outermost region is never reached. Most rates of a sparse table fall below the clip, whose quantile is a
 /// constant; the others cost a dozen multiplications, and a logarithm near the ends.
 pub fn clipped_quantile(rate: f64) -> f64 {
-    const AT_CLIP: f64 = -3.290_526_731_491_894_8;
+    const AT_CLIP: f64 = -3.290_526_731_491_895;
     if rate <= CLIP {
         return AT_CLIP;
     }

@@ -125,10 +125,15 @@ impl Block {
         }
     }
 
+    /// Documents, counted from the block's first, and weights of a feature.
+    pub(super) fn postings(&self, feature: u32) -> impl Iterator<Item = (u16, f64)> + '_ {
+        let range = self.starts[feature as usize] as usize..self.starts[feature as usize + 1] as usize;
+        self.documents[range.clone()].iter().copied().zip(self.values[range].iter().copied())
+    }
+
     /// Adds to `squares[d]` the squared weights of one feature: norms, feature by feature in ascending order.
     pub(super) fn add_squares(&self, feature: u32, squares: &mut [f64]) {
-        let range = self.starts[feature as usize] as usize..self.starts[feature as usize + 1] as usize;
-        for (&d, &v) in self.documents[range.clone()].iter().zip(&self.values[range]) {
+        for (d, v) in self.postings(feature) {
             squares[d as usize] += v * v;
         }
     }

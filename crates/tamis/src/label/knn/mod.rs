@@ -15,6 +15,7 @@
 //! as [`Knn`] fitted for each.
 
 mod index;
+mod lanes;
 mod nearest;
 mod sweep;
 mod votes;
@@ -24,10 +25,9 @@ use serde::{Deserialize, Serialize};
 
 use self::index::{Index, QueryTerm, inverse_norms, sums};
 use self::nearest::Nearest;
-use self::votes::Votes;
+use self::votes::{Electorate, Votes};
 use self::weights::inverse_norm;
 use super::{Classifier, Problem, Query, Scored, Scratch};
-use crate::counts::Csr;
 use crate::{Error, Result};
 
 pub use self::sweep::{KnnSweep, Nested, SweepPlace};
@@ -86,7 +86,7 @@ pub struct Knn {
     /// `options.k`, or the number of documents when that is smaller.
     k: usize,
     index: Index,
-    assignments: Csr<()>,
+    electorate: Electorate,
     /// `1/‖d‖` of each document, for the cosine.
     inverse_norms: Vec<f64>,
 }
@@ -111,7 +111,13 @@ impl Knn {
                 inverse_norms(&index, 0..problem.features() as u32, &[problem.features()]).swap_remove(0)
             }
         };
-        Ok(Self { options: *options, k, index, assignments: problem.assignments.clone(), inverse_norms })
+        Ok(Self {
+            options: *options,
+            k,
+            index,
+            electorate: Electorate::new(&problem.assignments, options.similarity),
+            inverse_norms,
+        })
     }
 
     /// What it was fitted with.
@@ -133,7 +139,7 @@ impl Knn {
 
     /// Labels of a training document.
     pub fn labels_of(&self, document: u32) -> &[u32] {
-        self.assignments.row_indices(document as usize)
+        self.electorate.labels_of(document)
     }
 
     /// Fills `memory.nearest`.
@@ -169,13 +175,13 @@ fn scale(values: &mut [f64], query: f64, documents: &[f64]) {
 
 impl Classifier for Knn {
     fn labels(&self) -> usize {
-        self.assignments.columns()
+        self.electorate.labels()
     }
 
     fn rank(&self, document: Query<'_>, scratch: &mut Scratch, ranked: &mut Vec<Scored>) {
         ranked.clear();
         self.find(document, &mut scratch.knn);
         let KnnMemory { nearest, votes, .. } = &mut scratch.knn;
-        votes.rank(nearest, &self.assignments, self.options.similarity, ranked);
+        self.electorate.rank(nearest.documents(), nearest.similarities(), votes, ranked);
     }
 }

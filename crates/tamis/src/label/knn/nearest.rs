@@ -1,7 +1,5 @@
 //! The k best similarities of one pass over documents in training order; ties go to the earlier document.
 
-use super::index::Sums;
-
 /// The best documents so far, in training order.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Nearest {
@@ -26,14 +24,6 @@ impl Nearest {
             self.documents.resize(room, 0);
             self.similarities.resize(room, 0.0);
         }
-    }
-
-    /// Takes the contents of another.
-    pub(super) fn copy(&mut self, other: &Self) {
-        self.reset(other.k);
-        self.len = other.len;
-        self.documents[..other.len].copy_from_slice(other.documents());
-        self.similarities[..other.len].copy_from_slice(other.similarities());
     }
 
     pub(super) fn documents(&self) -> &[u32] {
@@ -86,29 +76,6 @@ impl Nearest {
         for (&value, document) in rest.iter().zip(document..) {
             self.offer(document, value, entry);
         }
-        self.keep_best();
-    }
-
-    /// As [`Nearest::scan`], over a list of documents, ascending, counted from `first`. Those with a total below
-    /// `hopeless_below` leave the list.
-    pub(super) fn scan_list(
-        &mut self,
-        list: &mut Vec<u16>,
-        sums: &Sums,
-        totals: &[f64],
-        hopeless_below: f64,
-        first: u32,
-        mut entry: f64,
-    ) {
-        let mut kept = 0;
-        for i in 0..list.len() {
-            let d = list[i];
-            list[kept] = d;
-            kept += usize::from(totals[d as usize] >= hopeless_below);
-            self.offer(first + u32::from(d), sums[d as usize], entry);
-            entry = self.keep_room(entry);
-        }
-        list.truncate(kept);
         self.keep_best();
     }
 

@@ -1,52 +1,102 @@
 //! Neighbours → ranked labels.
 
 use super::Similarity;
-use super::nearest::Nearest;
 use crate::counts::Csr;
 use crate::label::Scored;
 
-/// Sums of similarities by label, zero between two calls.
+/// Labels of a document that lie at hand; most documents have no more.
+const AT_HAND: usize = 4;
+
+/// Marks the last label at hand when the document has more of them.
+const MORE: u32 = 1 << 31;
+
+/// Who votes for what: the labels of the training documents, laid out so that counting votes hardly branches. A document
+/// with fewer than [`AT_HAND`] labels votes for numbers beyond the last label with the rest.
+#[derive(Debug, Clone)]
+pub(super) struct Electorate {
+    assignments: Csr<()>,
+    at_hand: Vec<[u32; AT_HAND]>,
+    similarity: Similarity,
+}
+
+/// Memory of one thread: sums of similarities by label, zero between two calls.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Votes {
     sums: Vec<f64>,
-    touched: Vec<u32>,
 }
 
-impl Votes {
-    /// Ranks the labels of the neighbours (SPEC 7). `ranked` may hold an earlier list: neighbouring sizes rank labels
-    /// nearly alike, so its order is where sorting starts.
-    pub(super) fn rank(
-        &mut self,
-        nearest: &Nearest,
-        assignments: &Csr<()>,
-        similarity: Similarity,
-        ranked: &mut Vec<Scored>,
-    ) {
-        if self.sums.len() < assignments.columns() {
-            self.sums.resize(assignments.columns(), 0.0);
-        }
+impl Electorate {
+    pub(super) fn new(assignments: &Csr<()>, similarity: Similarity) -> Self {
+        let labels = assignments.columns() as u32;
+        let at_hand = |row| {
+            let all = assignments.row_indices(row);
+            let mut at_hand = std::array::from_fn(|i| all.get(i).copied().unwrap_or(labels + i as u32));
+            if all.len() > AT_HAND {
+                at_hand[AT_HAND - 1] |= MORE;
+            }
+            at_hand
+        };
+        Self { at_hand: (0..assignments.rows()).map(at_hand).collect(), assignments: assignments.clone(), similarity }
+    }
+
+    pub(super) fn labels(&self) -> usize {
+        self.assignments.columns()
+    }
+
+    pub(super) fn labels_of(&self, document: u32) -> &[u32] {
+        self.assignments.row_indices(document as usize)
+    }
+
+    /// Ranks the labels of the neighbours (SPEC 7), given in training order. `ranked` may hold an earlier list:
+    /// neighbouring sizes rank labels nearly alike, so sorting starts from its order.
+    pub(super) fn rank(&self, documents: &[u32], similarities: &[f64], votes: &mut Votes, ranked: &mut Vec<Scored>) {
+        votes.sums.resize(self.labels() + AT_HAND, 0.0);
+        let sums = &mut votes.sums[..];
         let mut total = 0.0;
-        for (&document, &similarity) in nearest.documents().iter().zip(nearest.similarities()) {
+        for (&document, &similarity) in documents.iter().zip(similarities) {
             total += similarity;
-            for &label in assignments.row_indices(document as usize) {
-                let sum = &mut self.sums[label as usize];
-                if *sum == 0.0 {
-                    self.touched.push(label);
+            let [a, b, c, d] = self.at_hand[document as usize];
+            sums[a as usize] += similarity;
+            sums[b as usize] += similarity;
+            sums[c as usize] += similarity;
+            sums[(d & !MORE) as usize] += similarity;
+            if d & MORE != 0 {
+                for &label in &self.labels_of(document)[AT_HAND..] {
+                    sums[label as usize] += similarity;
                 }
-                *sum += similarity;
             }
         }
-        let share = |sum: f64| match similarity {
+        let (sums, nobody) = sums.split_at_mut(self.labels());
+        nobody.fill(0.0);
+        self.collect(documents, sums, total, ranked);
+    }
+
+    /// Takes the sums, which are zero afterwards, into the ranked list.
+    fn collect(&self, documents: &[u32], sums: &mut [f64], total: f64, ranked: &mut Vec<Scored>) {
+        let share = |sum: f64| match self.similarity {
             Similarity::Okapi => sum,
             Similarity::Cosine => sum / total,
         };
-        let mut take = |label: u32| share(std::mem::take(&mut self.sums[label as usize]));
-        ranked.retain_mut(|place| {
-            place.score = take(place.label);
-            place.score > 0.0
-        });
-        ranked
-            .extend(self.touched.drain(..).map(|label| Scored { label, score: take(label) }).filter(|s| s.score > 0.0));
+        let mut kept = 0;
+        for i in 0..ranked.len() {
+            let label = ranked[i].label;
+            let sum = sums.get_mut(label as usize).map_or(0.0, std::mem::take);
+            ranked[kept] = Scored { label, score: share(sum) };
+            kept += usize::from(sum > 0.0);
+        }
+        ranked.truncate(kept);
+        let mut add = |label: u32, sum: &mut f64| {
+            if *sum > 0.0 {
+                ranked.push(Scored { label, score: share(std::mem::take(sum)) });
+            }
+        };
+        if sums.len() <= 4 * documents.len() {
+            sums.iter_mut().zip(0..).for_each(|(sum, label)| add(label, sum));
+        } else {
+            for &document in documents {
+                self.labels_of(document).iter().for_each(|&label| add(label, &mut sums[label as usize]));
+            }
+        }
         sort(ranked);
     }
 }
@@ -54,17 +104,22 @@ impl Votes {
 /// Insertion sort while it is cheap, since lists come nearly sorted; otherwise the general one. The order is total, so
 /// both give the same.
 fn sort(ranked: &mut [Scored]) {
-    let mut budget = 8 * ranked.len();
+    let mut moves = 0;
     for i in 1..ranked.len() {
         let place = ranked[i];
-        let mut j = i;
-        while j > 0 && place.better_first(&ranked[j - 1]).is_lt() {
-            ranked[j] = ranked[j - 1];
-            j -= 1;
+        let mut at = i;
+        while at > 0 {
+            let above = ranked[at - 1];
+            // Scores are positive numbers, so these comparisons are the order of ranked lists.
+            if above.score > place.score || (above.score == place.score && above.label < place.label) {
+                break;
+            }
+            ranked[at] = above;
+            at -= 1;
         }
-        ranked[j] = place;
-        budget = budget.saturating_sub(i - j);
-        if budget == 0 {
+        ranked[at] = place;
+        moves += i - at;
+        if moves > 16 * ranked.len() {
             ranked.sort_unstable_by(Scored::better_first);
             return;
         }

@@ -1,6 +1,7 @@
 //! Thresholds `i·δ`, and the places of scores among them.
 
-use super::ScoreTable;
+use super::utility::unit;
+use super::{ScoreTable, Utility};
 use crate::{Error, Result};
 
 /// The thresholds `0, δ, 2δ, …` up to 1. Computed from the whole number, never by adding up, so that they do not drift.
@@ -55,6 +56,36 @@ impl Grid {
     pub(super) fn places(&self, table: &ScoreTable) -> Vec<Vec<u32>> {
         let per_step = 1.0 / self.step;
         (0..table.depth()).map(|k| table.level(k).iter().map(|&score| self.place(score, per_step)).collect()).collect()
+    }
+}
+
+impl ScoreTable {
+    /// The utility against one threshold `0, step, 2·step, …, 1` while the others stay: what a plot of a level shows.
+    ///
+    /// # Panics
+    /// When there are not as many thresholds as levels, or no such level.
+    pub fn curve(&self, utility: Utility, thresholds: &[f64], level: usize, step: f64) -> Result<Vec<(f64, f64)>> {
+        let grid = Grid::new(step)?;
+        let mut others = thresholds.to_vec();
+        others[level] = 0.0;
+        let mut along = vec![0; grid.last() as usize + 1];
+        for (document, passes) in self.accepted(&others).into_iter().enumerate() {
+            if passes {
+                let place = grid.place(self.level(level)[document], 1.0 / step);
+                along[place as usize] += unit(self.truth()[document]);
+            }
+        }
+        let scorer = self.scorer(utility.check()?);
+        let mut tally = 0;
+        let mut curve: Vec<(f64, f64)> = (0..=grid.last())
+            .rev()
+            .map(|i| {
+                tally += along[i as usize];
+                (grid.threshold(i), scorer.value(tally))
+            })
+            .collect();
+        curve.reverse();
+        Ok(curve)
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Options {
     pub step: Option<f64>,
     /// A repair of tsa goes on while the utility is at least this share of the best it has seen; in [0,1].
     pub keep: f64,
-    /// greedy-exact repeats its pass while the utility grows.
+    /// After its pass, greedy-exact goes on until no single threshold can be moved to a better utility.
     pub until_stable: bool,
     /// Seconds after which exact stops and says how far it may be from the best; none for no limit.
     pub seconds: Option<f64>,
@@ -51,7 +51,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { utility: Utility::F1, step: None, keep: 0.8, until_stable: true, seconds: Some(10.0), boxes: None }
+        Self { utility: Utility::F1, step: None, keep: 0.8, until_stable: false, seconds: Some(10.0), boxes: None }
     }
 }
 
@@ -148,10 +148,11 @@ pub fn select_with(
         Method::Exact => exact::run(table, options, progress)?,
         Method::GreedyExact => greedy_exact::run(table, options),
     };
+    let outcome = table.outcome(&found.thresholds);
     Ok(Selection {
         method,
-        utility: table.utility(options.utility, &found.thresholds),
-        outcome: table.outcome(&found.thresholds),
+        utility: table.value(options.utility, outcome),
+        outcome,
         evaluations: found.steps.iter().map(|s| s.evaluations).fold(0, u64::saturating_add),
         thresholds: found.thresholds,
         bound: found.bound,

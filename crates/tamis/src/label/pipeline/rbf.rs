@@ -17,6 +17,10 @@ const CELLS: usize = 1 << 22;
 const MOST_CELLS: f64 = 1e12;
 
 pub(super) fn run(table: &ScoreTable, options: &Options, progress: &dyn Progress) -> Result<Found> {
+    run_within(CELLS, table, options, progress)
+}
+
+fn run_within(most_held: usize, table: &ScoreTable, options: &Options, progress: &dyn Progress) -> Result<Found> {
     let step = options.step.unwrap_or(super::RBF_STEP);
     let grid = Grid::new(step)?;
     let begin = Instant::now();
@@ -30,7 +34,7 @@ pub(super) fn run(table: &ScoreTable, options: &Options, progress: &dyn Progress
         ));
     }
     let (mut dense, mut cells) = (levels.len(), 1);
-    while dense > 0 && cells * levels[dense - 1].thresholds.len() <= CELLS {
+    while dense > 0 && cells * levels[dense - 1].thresholds.len() <= most_held {
         dense -= 1;
         cells *= levels[dense].thresholds.len();
     }
@@ -161,5 +165,45 @@ impl Search<'_> {
             }
             self.best[..self.outer].copy_from_slice(&self.prefix);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Silent;
+
+    /// Walking upper levels one threshold at a time finds what summing all levels at once finds.
+    #[test]
+    fn the_memory_limit_does_not_change_the_result() {
+        let mut x = 1u32;
+        let mut random = || {
+            x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f64::from(x >> 8) / f64::from(1 << 24)
+        };
+        for round in 0..20 {
+            let rows: Vec<(Vec<f64>, bool)> = (0..40)
+                .map(|d| ((0..3).map(|_| (random() * 8.0).floor() / 8.0).collect(), d % 3 == round % 3))
+                .collect();
+            let table = ScoreTable::from_rows(&rows).unwrap();
+            let options = Options { step: Some(0.1), ..Options::default() };
+            let thresholds = |most| run_within(most, &table, &options, &Silent).unwrap().thresholds;
+            let at_once = thresholds(CELLS);
+            for most in [1, 9, 100] {
+                assert_eq!(thresholds(most), at_once);
+            }
+        }
+    }
+
+    #[test]
+    fn a_stop_is_heard() {
+        struct Stop;
+        impl Progress for Stop {
+            fn cancelled(&self) -> bool {
+                true
+            }
+        }
+        let table = ScoreTable::from_rows(&[(vec![0.5], true)]).unwrap();
+        assert!(matches!(run(&table, &Options::default(), &Stop), Err(Error::Interrupted)));
     }
 }

@@ -175,7 +175,11 @@ impl ScoreTable {
 
     /// The utility of the thresholds, negatives weighted.
     pub fn utility(&self, utility: Utility, thresholds: &[f64]) -> f64 {
-        let o = self.outcome(thresholds);
+        self.value(utility, self.outcome(thresholds))
+    }
+
+    /// The utility of an outcome on this table, negatives weighted.
+    pub(super) fn value(&self, utility: Utility, o: Outcome) -> f64 {
         utility.value(
             o.true_positives as f64,
             o.false_positives as f64 * self.negative_weight,

@@ -1,6 +1,6 @@
 //! Thresholds on the move: which documents pass, and what happens along one level while the others stand still.
 
-use super::utility::Tally;
+use super::utility::{Tally, when};
 
 /// Current thresholds, as places on each level's list of thresholds, and who passes them.
 pub(super) struct State<'a> {
@@ -28,10 +28,6 @@ impl<'a> State<'a> {
         }
     }
 
-    pub(super) fn depth(&self) -> usize {
-        self.places.len()
-    }
-
     /// The places of the thresholds.
     pub(super) fn at(&self) -> &[u32] {
         &self.at
@@ -49,13 +45,8 @@ impl<'a> State<'a> {
         let at = self.at[level];
         for ((&place, &failed), &unit) in self.places[level].iter().zip(&self.failed).zip(self.units) {
             let passes_others = failed == u16::from(place < at);
-            self.along[place as usize] += unit * u64::from(passes_others);
+            self.along[place as usize] += when(passes_others, unit);
         }
-        &self.along
-    }
-
-    /// What [`State::look_along`] saw last.
-    pub(super) fn along(&self) -> &[Tally] {
         &self.along
     }
 
@@ -68,17 +59,5 @@ impl<'a> State<'a> {
                 *failed = *failed + u16::from(place < to) - u16::from(place < from);
             }
         }
-    }
-
-    /// Puts all thresholds at the given places.
-    pub(super) fn reset(&mut self, at: &[u32]) {
-        self.at.copy_from_slice(at);
-        self.failed.fill(0);
-        for (places, &at) in self.places.iter().zip(at) {
-            for (&place, failed) in places.iter().zip(&mut self.failed) {
-                *failed += u16::from(place < at);
-            }
-        }
-        self.accepted = self.failed.iter().zip(self.units).map(|(&failed, &unit)| unit * u64::from(failed == 0)).sum();
     }
 }

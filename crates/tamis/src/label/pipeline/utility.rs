@@ -122,6 +122,13 @@ pub(super) fn unit(positive: bool) -> Tally {
     if positive { 1 } else { 1 << 32 }
 }
 
+/// `tally` when `condition`, else 0, without a branch: which documents pass follows no pattern, so a branch would often
+/// be guessed wrong.
+#[inline]
+pub(super) fn when(condition: bool, tally: Tally) -> Tally {
+    std::hint::select_unpredictable(condition, tally, 0)
+}
+
 /// Accepted positives.
 #[inline]
 pub(super) fn positives_in(tally: Tally) -> u32 {

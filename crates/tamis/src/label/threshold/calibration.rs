@@ -80,7 +80,10 @@ impl Calibration {
             return Err(Error::data("probabilities must be learned, but there is no held-out document"));
         }
         let label = |label: u32| {
-            let sample = held_out.sample(label);
+            let mut sample = held_out.sample(label);
+            // Sums of floats depend on their order, and parts may have been merged in any.
+            sample.positives.sort_unstable_by(f32::total_cmp);
+            sample.negatives.sort_unstable_by(f32::total_cmp);
             let scored = (sample.positives.len() + sample.negatives.len()) as u64;
             let unscored = sample.documents - scored.min(sample.documents);
             let missing = if unscored == 0 { 0.0 } else { sample.missing as f64 / unscored as f64 };
@@ -137,6 +140,44 @@ fn interpolate(xs: &[f64], ys: &[f64], x: f64) -> f64 {
     }
 }
 
+/// Loss of a sigmoid with its first and second derivatives.
+#[derive(Debug, Clone, Copy, Default)]
+struct Fit {
+    loss: f64,
+    g1: f64,
+    g2: f64,
+    h11: f64,
+    h21: f64,
+    h22: f64,
+}
+
+impl Fit {
+    /// Negative log-likelihood of `1 / (1 + exp(a·score + b))` with the given targets, in one pass with one exponential
+    /// a document: `t·z + log(1 + e⁻ᶻ)` in the form that does not overflow, the logarithms of 256 documents taken as
+    /// one of their product (each factor is at most 2).
+    fn add(&mut self, a: f64, b: f64, scores: &[f32], target: f64) {
+        for chunk in scores.chunks(256) {
+            let mut product = 1.0;
+            for &score in chunk {
+                let score = f64::from(score);
+                let z = a * score + b;
+                let e = (-z.abs()).exp();
+                product *= 1.0 + e;
+                let (p, linear) =
+                    if z >= 0.0 { (e / (1.0 + e), target * z) } else { (1.0 / (1.0 + e), (target - 1.0) * z) };
+                self.loss += linear;
+                let curvature = p * (1.0 - p);
+                self.h11 += score * score * curvature;
+                self.h21 += score * curvature;
+                self.h22 += curvature;
+                self.g1 += score * (target - p);
+                self.g2 += target - p;
+            }
+            self.loss += product.ln();
+        }
+    }
+}
+
 /// Platt's sigmoid by Newton's method with backtracking; targets pulled in from 0 and 1 by the prior, as in
 /// Lin, Lin & Weng, "A note on Platt's probabilistic outputs for support vector machines" (2007).
 fn platt(sample: &Sample) -> Shape {
@@ -149,54 +190,37 @@ fn platt(sample: &Sample) -> Shape {
     if sample.positives.is_empty() || sample.negatives.is_empty() {
         return constant;
     }
-    let points = || {
-        let high = sample.positives.iter().map(move |&s| (f64::from(s), high));
-        high.chain(sample.negatives.iter().map(move |&s| (f64::from(s), low)))
-    };
-    // Negative log-likelihood; `t·z + log(1 + e⁻ᶻ)` in the form that does not overflow.
-    let loss = |a: f64, b: f64| -> f64 {
-        points()
-            .map(|(s, t)| {
-                let z = a * s + b;
-                if z >= 0.0 { t * z + (-z).exp().ln_1p() } else { (t - 1.0) * z + z.exp().ln_1p() }
-            })
-            .sum()
+    let fit = |a: f64, b: f64| {
+        let mut fit = Fit::default();
+        fit.add(a, b, &sample.positives, high);
+        fit.add(a, b, &sample.negatives, low);
+        fit
     };
     let (mut a, mut b) = (0.0, start);
-    let mut value = loss(a, b);
+    let mut now = fit(a, b);
+    let small = 1e-9 * (positives + negatives);
     for _ in 0..100 {
-        let (mut h11, mut h22, mut h21, mut g1, mut g2) = (RIDGE, RIDGE, 0.0, 0.0, 0.0);
-        for (s, t) in points() {
-            let p = sigmoid(-(a * s + b));
-            let curvature = p * (1.0 - p);
-            h11 += s * s * curvature;
-            h22 += curvature;
-            h21 += s * curvature;
-            g1 += s * (t - p);
-            g2 += t - p;
-        }
-        let scale = positives + negatives;
-        if g1.abs() < 1e-9 * scale && g2.abs() < 1e-9 * scale {
+        if now.g1.abs() < small && now.g2.abs() < small {
             break;
         }
-        let determinant = h11 * h22 - h21 * h21;
-        let da = -(h22 * g1 - h21 * g2) / determinant;
-        let db = -(-h21 * g1 + h11 * g2) / determinant;
-        let slope = g1 * da + g2 * db;
+        let (h11, h22) = (now.h11 + RIDGE, now.h22 + RIDGE);
+        let determinant = h11 * h22 - now.h21 * now.h21;
+        let da = -(h22 * now.g1 - now.h21 * now.g2) / determinant;
+        let db = -(h11 * now.g2 - now.h21 * now.g1) / determinant;
+        let slope = now.g1 * da + now.g2 * db;
         let mut step = 1.0;
-        let mut moved = false;
-        while step >= LEAST_STEP {
-            let (new_a, new_b) = (a + step * da, b + step * db);
-            let new_value = loss(new_a, new_b);
-            if new_value < value + 1e-4 * step * slope {
-                (a, b, value, moved) = (new_a, new_b, new_value, true);
-                break;
+        let better = loop {
+            let next = fit(a + step * da, b + step * db);
+            if next.loss < now.loss + 1e-4 * step * slope {
+                break Some(next);
             }
             step /= 2.0;
-        }
-        if !moved {
-            break;
-        }
+            if step < LEAST_STEP {
+                break None;
+            }
+        };
+        let Some(next) = better else { break };
+        (a, b, now) = (a + step * da, b + step * db, next);
     }
     // A rising score must never mean a falling probability.
     if a <= 0.0 && a.is_finite() && b.is_finite() { Shape::Sigmoid { a, b } } else { constant }

@@ -92,29 +92,25 @@ impl Bounder {
                 table.truth().iter().zip(&ranks.places[k]).filter(|(t, _)| **t).map(|(_, &p)| p).min().unwrap_or(0)
             })
             .collect();
-        let mut keys: Vec<(Vec<u32>, bool)> = (0..table.documents())
-            .filter(|&d| (0..depth).all(|k| ranks.places[k][d] >= least[k]))
-            .map(|d| {
-                let levels = swept.iter().chain([&kept]).chain(&held);
-                (levels.map(|&k| ranks.places[k][d]).collect(), table.truth()[d])
-            })
+        let key = |d: u32| swept.iter().chain([&kept]).chain(&held).map(move |&k| ranks.places[k][d as usize]);
+        let truth = |d: u32| table.truth()[d as usize];
+        let mut sorted: Vec<u32> = (0..table.documents() as u32)
+            .filter(|&d| (0..depth).all(|k| ranks.places[k][d as usize] >= least[k]))
             .collect();
-        keys.sort_unstable_by(|x, y| y.cmp(x));
-        let mut out =
-            Self { held, swept, kept, depth, thresholds, documents: Vec::new(), places: Vec::new(), negatives: 0 };
-        for same in keys.chunk_by(|x, y| x == y) {
-            let (levels, positive) = &same[0];
-            let two = out.depth - out.held.len();
-            out.documents.push(Document {
-                swept: if two == 2 { levels[0] } else { 0 },
-                kept: levels[two - 1],
+        sorted.sort_unstable_by(|&x, &y| key(y).cmp(key(x)).then(truth(y).cmp(&truth(x))));
+        let (mut documents, mut places, mut negatives) = (Vec::new(), Vec::new(), 0);
+        for same in sorted.chunk_by(|&x, &y| truth(x) == truth(y) && key(x).eq(key(y))) {
+            let first = same[0] as usize;
+            documents.push(Document {
+                swept: swept.map_or(0, |k| ranks.places[k][first]),
+                kept: ranks.places[kept][first],
                 count: same.len() as u32,
-                positive: *positive,
+                positive: table.truth()[first],
             });
-            out.places.extend_from_slice(&levels[two..]);
-            out.negatives += if *positive { 0 } else { same.len() as u64 };
+            places.extend(held.iter().map(|&k| ranks.places[k][first]));
+            negatives += if table.truth()[first] { 0 } else { same.len() as u64 };
         }
-        out
+        Self { held, swept, kept, depth, thresholds, documents, places, negatives }
     }
 
     /// The box of all thresholds.

@@ -32,10 +32,9 @@ pub(super) fn run(table: &ScoreTable, options: &Options, progress: &dyn Progress
     let deadline = options.seconds.map(|s| begin + Duration::from_secs_f64(s.min(1e9)));
     let ranks = Ranks::of(table);
     let scorer = table.scorer(options.utility);
-    let units = table.units();
-    let (at, value) = starts::best(table, &ranks, &units, scorer, options)?;
+    let (at, value) = starts::best(table, &ranks, scorer, options)?;
     let bounder = Bounder::new(table, &ranks);
-    let mut search = Search { bounder: &bounder, scorer, at, value, open: BinaryHeap::new(), boxes: 0 };
+    let mut search = Search { bounder: &bounder, scorer, at, value, open: BinaryHeap::new(), pushed: 0, boxes: 0 };
     let stopped = || progress.cancelled() || deadline.is_some_and(|d| Instant::now() >= d);
     search.run(options.boxes.unwrap_or(u64::MAX), stopped);
     let bound = search.open.peek().map_or(search.value, |open| open.bound.max(search.value));
@@ -88,6 +87,7 @@ struct Search<'a> {
     at: Vec<u32>,
     value: f64,
     open: BinaryHeap<Open>,
+    pushed: u64,
     boxes: u64,
 }
 
@@ -144,7 +144,8 @@ impl Search<'_> {
                 match seen.split {
                     Some(split) => {
                         let bound = seen.bound.min(known);
-                        self.open.push(Open { bound, number: self.boxes + self.open.len() as u64, held, split });
+                        self.pushed += 1;
+                        self.open.push(Open { bound, number: self.pushed, held, split });
                     }
                     // Its bound is the utility of a choice. When that is the new best, the box may hold a better one.
                     None if better => again.push((known, held)),

@@ -1,21 +1,22 @@
 //! Every size of every ranking over one training set, in one pass over the test documents.
 //!
-//! What is shared: postings and weights do not depend on a ranking (SPEC 6), so they are built once and, as the
-//! rankings are the inner loop, a test document finds its postings in the cache for all of them. From size to size the
-//! sums are carried, and two bounds save most of the search for the k best:
-//! - the k documents that were nearest at the size before have known sums now, so the least of these is a floor;
-//! - no sum ever exceeds the one over all features, so documents whose total is below the floor are out for good.
+//! Postings and weights do not depend on a ranking (SPEC 6), so they are built once, and a test document's postings are
+//! sorted into [`tiers`] once for all rankings. From size to size the sums are carried.
+
+mod best;
+mod tiers;
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::index::{Block, Index, QueryTerm, Sums, inverse_norms, sums};
+use self::best::{Best, Sorter};
+use self::tiers::Tiers;
+use super::index::{Index, QueryTerm, Sums, inverse_norms, sums};
 use super::nearest::Nearest;
-use super::votes::Votes;
+use super::votes::{Electorate, Votes};
 use super::weights::inverse_norm;
 use super::{KnnOptions, Similarity, scale};
-use crate::counts::Csr;
 use crate::label::{Problem, Query, Scored};
 use crate::{Error, Progress, Result};
 
@@ -43,22 +44,13 @@ pub struct SweepPlace {
 /// for any number of threads.
 const TOGETHER: usize = 32;
 
-/// Share of the documents below which a list of candidates is scanned faster than all sums.
-const LIST_PAYS: f64 = 0.25;
-
-/// How many totals are looked at to guess that share.
-const SAMPLE: usize = 128;
-
-/// Sums of the same numbers in two orders differ by far less than this, relatively.
-const ROUNDING: f64 = 1e-9;
-
 /// `knn` or `wknn` at many nested selections.
 #[derive(Debug, Clone)]
 pub struct KnnSweep {
     similarity: Similarity,
     k: usize,
     index: Index,
-    assignments: Csr<()>,
+    electorate: Electorate,
     sizes: Vec<Vec<usize>>,
     /// Place of each feature in each ranking, feature by feature, `u32::MAX` where a ranking leaves it out or cuts
     /// it off at every size.
@@ -116,7 +108,7 @@ impl KnnSweep {
             similarity: options.similarity,
             k,
             index,
-            assignments: train.assignments.clone(),
+            electorate: Electorate::new(&train.assignments, options.similarity),
             sizes,
             places,
             inverse_norms,
@@ -182,47 +174,67 @@ impl KnnSweep {
 
     /// All ranked lists of one document: `visit(ranking, size, list)`.
     fn classify(&self, query: Query<'_>, memory: &mut Memory, visit: &mut dyn FnMut(usize, usize, &[Scored])) {
-        self.index.query_terms(query, &mut memory.terms);
-        if self.similarity == Similarity::Okapi {
-            self.add_totals(memory);
+        match self.similarity {
+            Similarity::Okapi => self.classify_okapi(query, memory, visit),
+            Similarity::Cosine => self.classify_cosine(query, memory, visit),
         }
+    }
+
+    fn classify_okapi(&self, query: Query<'_>, memory: &mut Memory, visit: &mut dyn FnMut(usize, usize, &[Scored])) {
+        let Memory { sums: sums_memory, tiers, order, best, sorter, votes, ranked, .. } = memory;
+        let sums = sums(sums_memory);
+        tiers.of(&self.index, query, self.k, sums);
         for (ranking, sizes) in self.sizes.iter().enumerate() {
-            memory.order_terms(&self.places, self.rankings(), ranking, sizes);
-            if memory.nearest.len() < sizes.len() {
-                memory.nearest.resize_with(sizes.len(), Nearest::default);
+            order.of(&tiers.terms, &self.places, self.rankings(), ranking, sizes);
+            if best.len() < sizes.len() {
+                best.resize_with(sizes.len(), Best::default);
             }
-            memory.nearest[..sizes.len()].iter_mut().for_each(|nearest| nearest.reset(self.k));
-            for block in &self.index.blocks {
-                match self.similarity {
-                    Similarity::Okapi => sweep_okapi(block, memory),
-                    Similarity::Cosine => sweep_cosine(block, memory, &self.inverse_norms[ranking]),
+            let best = &mut best[..sizes.len()];
+            best.iter_mut().for_each(|best| best.reset(self.k));
+            gather_best(tiers, order, sums, best);
+            for (size, best) in best.iter_mut().enumerate() {
+                // Without a new term the list is that of the size before.
+                if size == 0 || !order.added(size).is_empty() {
+                    best.finish(sorter);
+                    self.electorate.rank(best.documents(), best.similarities(), votes, ranked);
                 }
-            }
-            for size in 0..sizes.len() {
-                // Without a new term the okapi list stays; cosines change with the documents' norms.
-                if self.similarity == Similarity::Cosine || memory.is_new(size) {
-                    memory.votes.rank(&memory.nearest[size], &self.assignments, self.similarity, &mut memory.ranked);
-                }
-                visit(ranking, size, &memory.ranked);
+                visit(ranking, size, ranked);
             }
         }
     }
 
-    /// Similarities over all features, and a sorted sample of them.
-    fn add_totals(&self, memory: &mut Memory) {
-        memory.totals.clear();
-        let sums = sums(&mut memory.sums);
-        for block in &self.index.blocks {
-            let sums = block.clear(sums);
-            for &term in &memory.terms {
-                block.add(term, sums);
+    /// Cosines do not grow with the size, so there are no tiers: sums are carried, and each size is scanned.
+    fn classify_cosine(&self, query: Query<'_>, memory: &mut Memory, visit: &mut dyn FnMut(usize, usize, &[Scored])) {
+        let Memory { sums: sums_memory, tiers, order, nearest, values, votes, ranked, .. } = memory;
+        let sums = sums(sums_memory);
+        self.index.query_terms(query, &mut tiers.terms);
+        for (ranking, sizes) in self.sizes.iter().enumerate() {
+            order.of(&tiers.terms, &self.places, self.rankings(), ranking, sizes);
+            if nearest.len() < sizes.len() {
+                nearest.resize_with(sizes.len(), Nearest::default);
             }
-            memory.totals.extend_from_slice(&sums[..block.len]);
+            let nearest = &mut nearest[..sizes.len()];
+            nearest.iter_mut().for_each(|nearest| nearest.reset(self.k));
+            for block in &self.index.blocks {
+                let sums = block.clear(sums);
+                let mut squares = 0.0;
+                for (size, (nearest, norms)) in nearest.iter_mut().zip(&self.inverse_norms[ranking]).enumerate() {
+                    for &(_, term) in order.added(size) {
+                        let term = tiers.terms[term as usize];
+                        block.add(term, sums);
+                        squares += term.factor * term.factor;
+                    }
+                    values.clear();
+                    values.extend_from_slice(&sums[..block.len]);
+                    scale(values, inverse_norm(squares), &norms[block.first as usize..]);
+                    nearest.scan(values, block.first, nearest.entry());
+                }
+            }
+            for (size, nearest) in nearest.iter().enumerate() {
+                self.electorate.rank(nearest.documents(), nearest.similarities(), votes, ranked);
+                visit(ranking, size, ranked);
+            }
         }
-        let stride = (memory.totals.len() / SAMPLE).max(1);
-        memory.sample.clear();
-        memory.sample.extend(memory.totals.iter().step_by(stride));
-        memory.sample.sort_unstable_by(f64::total_cmp);
     }
 }
 
@@ -245,117 +257,71 @@ impl Nested {
 #[derive(Default)]
 struct Memory {
     sums: Vec<f64>,
-    terms: Vec<QueryTerm>,
-    totals: Vec<f64>,
-    sample: Vec<f64>,
-    /// Query terms of the current ranking in its order: place, number in `terms`.
-    order: Vec<(u32, u32)>,
-    /// For each size, where its terms end in `order`.
-    ends: Vec<usize>,
+    tiers: Tiers,
+    order: Order,
+    best: Vec<Best>,
+    sorter: Sorter,
     nearest: Vec<Nearest>,
-    list: Vec<u16>,
     values: Vec<f64>,
     votes: Votes,
     ranked: Vec<Scored>,
 }
 
-impl Memory {
-    fn order_terms(&mut self, places: &[u32], rankings: usize, ranking: usize, sizes: &[usize]) {
-        self.order.clear();
+/// The terms of a test document in the order of one ranking.
+#[derive(Default)]
+struct Order {
+    /// Place in the ranking, number of the term.
+    terms: Vec<(u32, u32)>,
+    /// Where the terms of each size end.
+    ends: Vec<usize>,
+}
+
+impl Order {
+    fn of(&mut self, terms: &[QueryTerm], places: &[u32], rankings: usize, ranking: usize, sizes: &[usize]) {
+        self.terms.clear();
         let place = |term: &QueryTerm| places[term.feature as usize * rankings + ranking];
-        self.order.extend(self.terms.iter().map(place).zip(0..).filter(|&(place, _)| place != u32::MAX));
-        self.order.sort_unstable();
+        self.terms.extend(terms.iter().map(place).zip(0..).filter(|&(place, _)| place != u32::MAX));
+        self.terms.sort_unstable();
         self.ends.clear();
         let mut end = 0;
         for &size in sizes {
-            end += self.order[end..].iter().take_while(|&&(place, _)| (place as usize) < size).count();
+            end += self.terms[end..].iter().take_while(|&&(place, _)| (place as usize) < size).count();
             self.ends.push(end);
         }
     }
 
     /// The terms that a size adds to the one before.
-    fn added(&self, size: usize) -> Range<usize> {
-        (if size == 0 { 0 } else { self.ends[size - 1] })..self.ends[size]
-    }
-
-    /// Whether a size differs from the one before.
-    fn is_new(&self, size: usize) -> bool {
-        size == 0 || !self.added(size).is_empty()
+    fn added(&self, size: usize) -> &[(u32, u32)] {
+        &self.terms[if size == 0 { 0 } else { self.ends[size - 1] }..self.ends[size]]
     }
 }
 
-/// One block at every size, okapi. Sizes that add no term keep an empty list of neighbours; they are never read.
-fn sweep_okapi(block: &Block, memory: &mut Memory) {
-    let sums = block.clear(sums(&mut memory.sums));
-    let totals = &memory.totals[block.first as usize..][..block.len];
-    // Whether `memory.list` holds the only documents of the block that still matter.
-    let mut listed = false;
-    let mut before: Option<usize> = None;
-    for size in 0..memory.ends.len() {
-        let start = if size == 0 { 0 } else { memory.ends[size - 1] };
-        let added = &memory.order[start..memory.ends[size]];
-        if size > 0 && added.is_empty() {
-            continue;
+/// Fills the best of each size, tier by tier. Sizes that add no term are left out.
+fn gather_best(tiers: &Tiers, order: &Order, sums: &mut Sums, best: &mut [Best]) {
+    for tier in tiers.tiers() {
+        // Floors ascend with the size, so the sizes that this tier matters to come first.
+        let open = best.partition_point(|best| best.floor <= tier.bound);
+        if open == 0 {
+            return;
         }
-        for &(_, term) in added {
-            block.add(memory.terms[term as usize], sums);
+        let len = tier.documents.len();
+        sums[..len].fill(0.0);
+        // The k that reached the floor of a size reach it at the next.
+        let mut floor = 0.0;
+        for (size, best) in best[..open].iter_mut().enumerate() {
+            best.floor = best.floor.max(floor);
+            let added = order.added(size);
+            if size == 0 || !added.is_empty() {
+                for &(_, term) in added {
+                    tier.add(term as usize, sums);
+                }
+                best.take(&tier.documents, &sums[..len]);
+            }
+            floor = best.floor;
         }
-        let (earlier, rest) = memory.nearest.split_at_mut(size);
-        let nearest = &mut rest[0];
-        // The floor of the size before holds only where its documents are all at hand, which is in the first block.
-        let known = before.map(|b| &earlier[b]).filter(|known| block.first == 0 && known.full());
-        let entry = known.map_or_else(|| nearest.entry(), |known| floor(known, sums));
-        let hopeless_below = entry * (1.0 - ROUNDING);
-        if !listed && share(&memory.sample, hopeless_below) < LIST_PAYS {
-            listed = true;
-            list_all(totals, hopeless_below, &mut memory.list);
+        for best in &mut best[open..] {
+            best.floor = best.floor.max(floor);
+            floor = best.floor;
         }
-        if listed {
-            nearest.scan_list(&mut memory.list, sums, totals, hopeless_below, block.first, entry);
-        } else {
-            nearest.scan(&sums[..block.len], block.first, entry);
-        }
-        before = Some(size);
     }
-}
-
-/// One block at every size, cosine: sums are carried as well, but norms are not, so every size is scanned.
-fn sweep_cosine(block: &Block, memory: &mut Memory, norms: &[Vec<f64>]) {
-    let sums = block.clear(sums(&mut memory.sums));
-    let mut squares = 0.0;
-    for (size, norms) in norms.iter().enumerate() {
-        let start = if size == 0 { 0 } else { memory.ends[size - 1] };
-        let added = &memory.order[start..memory.ends[size]];
-        for &(_, term) in added {
-            let term = memory.terms[term as usize];
-            block.add(term, sums);
-            squares += term.factor * term.factor;
-        }
-        memory.values.clear();
-        memory.values.extend_from_slice(&sums[..block.len]);
-        scale(&mut memory.values, inverse_norm(squares), &norms[block.first as usize..]);
-        let nearest = &mut memory.nearest[size];
-        nearest.scan(&memory.values, block.first, nearest.entry());
-    }
-}
-
-/// The least sum, now, of documents that were the nearest before: k documents have at least that.
-fn floor(known: &Nearest, sums: &Sums) -> f64 {
-    known.documents().iter().map(|&d| sums[d as usize & 0xffff]).fold(f64::INFINITY, f64::min)
-}
-
-/// About which share of the documents has a total of at least `least`.
-fn share(sample: &[f64], least: f64) -> f64 {
-    (sample.len() - sample.partition_point(|&total| total < least)) as f64 / sample.len() as f64
-}
-
-/// The documents with a total of at least `least`.
-fn list_all(totals: &[f64], least: f64, list: &mut Vec<u16>) {
-    list.resize(totals.len(), 0);
-    let mut len = 0;
-    for (d, &total) in totals.iter().enumerate() {
-        list[len] = d as u16;
-        len += usize::from(total >= least);
-    }
-    list.truncate(len);
 }

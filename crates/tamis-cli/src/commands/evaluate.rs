@@ -1,0 +1,309 @@
+//! `tamis evaluate` and `tamis compare`: model × labelled documents → honest numbers.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::bail;
+use serde_json::{Value, json};
+use tamis::corpus::{OnError, Part};
+use tamis::label::Model;
+use tamis::measure::significance::{sign_test_of, wilcoxon};
+use tamis::measure::{Ancestry, Evaluation, EvaluationOptions, Measure, Resampling};
+
+use crate::corpus_args::{ReadArgs, Source, open};
+use crate::global::Global;
+use crate::output::{Format, Rows, grouped, print_json, stdout, trimmed};
+
+/// Measure a model on labelled documents: the test part where the corpus gives a split, all documents otherwise.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Model file.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// Labelled documents.
+    #[arg(value_name = "CORPUS", required = true)]
+    corpus: Vec<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    /// Measures, separated by commas (`tamis list measures`).
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = str::parse::<Measure>)]
+    measures: Vec<Measure>,
+    /// Also show each label.
+    #[arg(long)]
+    per_label: bool,
+    /// Add bootstrap confidence intervals (95 %).
+    #[arg(long)]
+    intervals: bool,
+    /// Use all documents, whatever split the corpus gives.
+    #[arg(long)]
+    all_parts: bool,
+    /// Form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// What was found while judging.
+struct Judged {
+    evaluation: Evaluation,
+    unseen: std::collections::BTreeMap<String, u64>,
+    without_known_word: u64,
+}
+
+fn judge(
+    model: &Model,
+    source: &Source,
+    measures: &[Measure],
+    on_error: OnError,
+    all_parts: bool,
+) -> anyhow::Result<Judged> {
+    let mut options = EvaluationOptions {
+        labels: model.labels.len(),
+        trained: Some(model.summary.label_documents.iter().map(|&n| n > 0).collect()),
+        pairs: true,
+        ..EvaluationOptions::default()
+    };
+    if let Some(taxonomy) = &model.taxonomy {
+        let node_of = taxonomy.align(&model.labels)?;
+        let label_of = |node: u32| node_of.iter().position(|&n| n == node).map(|l| l as u32);
+        options.ancestry = Some(Ancestry::from_fn(model.labels.len(), |label| {
+            taxonomy.ancestors(node_of[label as usize]).filter_map(label_of).collect::<Vec<_>>()
+        }));
+    }
+    if !measures.is_empty() {
+        options.measures = measures.to_vec();
+    }
+    let mut judged =
+        Judged { evaluation: Evaluation::new(options)?, unseen: Default::default(), without_known_word: 0 };
+    let mut labeller = model.labeller()?;
+    let mut first_part: Option<bool> = None;
+    let mut skipped = tamis::corpus::Skipped::default();
+    let mut failure = None;
+    let mut batches = source.batches()?;
+    let mut seen = 0u64;
+    while let Some(batch) = batches.next_batch()? {
+        batch.visit(&mut |record| {
+            let document = match record {
+                Ok(document) => document,
+                Err(error) if on_error == OnError::Skip => {
+                    skipped.add(&error);
+                    return std::ops::ControlFlow::Continue(());
+                }
+                Err(error) => {
+                    failure = Some(error);
+                    return std::ops::ControlFlow::Break(());
+                }
+            };
+            let has_split = *first_part.get_or_insert(document.part.is_some());
+            if !all_parts && has_split && document.part != Some(Part::Test) {
+                return std::ops::ControlFlow::Continue(());
+            }
+            seen += 1;
+            let mut truth = Vec::with_capacity(document.labels.len());
+            for label in &document.labels {
+                match model.labels.id(label) {
+                    Some(id) => truth.push(id),
+                    None => {
+                        // Beyond the labels the model knows: always missed, each name its own number.
+                        let next = model.labels.len() + judged.unseen.len();
+                        *judged.unseen.entry(label.to_string()).or_default() += 1;
+                        let at = judged.unseen.keys().position(|k| k == label.as_ref()).unwrap_or(next);
+                        truth.push((model.labels.len() + at) as u32);
+                    }
+                }
+            }
+            truth.sort_unstable();
+            truth.dedup();
+            let labelled = labeller.label(&document.body);
+            judged.without_known_word += u64::from(!labelled.known);
+            judged.evaluation.add(labelled.ranked, labelled.decided, &truth);
+            std::ops::ControlFlow::Continue(())
+        });
+        if let Some(error) = failure {
+            return Err(error.into());
+        }
+    }
+    if skipped.count > 0 {
+        tracing::warn!("{skipped}");
+    }
+    if seen == 0 {
+        bail!("no document to evaluate on: the corpus is empty, or its split has no test part (--all-parts takes all)");
+    }
+    Ok(judged)
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    let model = Model::read(&args.model)?;
+    let source = open(&args.corpus, &args.read, global)?;
+    let judged = judge(&model, &source, &args.measures, args.read.on_error, args.all_parts)?;
+    let evaluation = &judged.evaluation;
+    if !judged.unseen.is_empty() {
+        let names: Vec<&str> = judged.unseen.keys().take(5).map(String::as_str).collect();
+        tracing::warn!(
+            "{} labels of the corpus are unknown to the model and count as missed ({} times): {}{}",
+            judged.unseen.len(),
+            judged.unseen.values().sum::<u64>(),
+            names.join(", "),
+            if judged.unseen.len() > 5 { ", …" } else { "" }
+        );
+    }
+    if judged.without_known_word > 0 {
+        tracing::warn!("{} documents have no word that the model knows", judged.without_known_word);
+    }
+    let resampling = Resampling { seed: global.seed, ..Resampling::default() };
+    let intervals = if args.intervals { evaluation.intervals(&resampling)? } else { Vec::new() };
+    let interval = |m: Measure| intervals.iter().find(|i| i.measure == m);
+    let values = evaluation.values();
+    let zero = evaluation.zero_divisions();
+    if zero > 0 {
+        tracing::info!("0/0 was taken as 0 {zero} times");
+    }
+    if args.format == Format::Json {
+        let mut object: serde_json::Map<String, Value> =
+            values.iter().map(|v| (v.measure.to_string(), json!(v.value))).collect();
+        object.insert("documents".into(), json!(evaluation.documents()));
+        object.insert("zero_divisions".into(), json!(zero));
+        if args.intervals {
+            let all: serde_json::Map<String, Value> =
+                intervals.iter().map(|i| (i.measure.to_string(), json!([i.low, i.high]))).collect();
+            object.insert("intervals".into(), Value::Object(all));
+        }
+        if !judged.unseen.is_empty() {
+            object.insert("unseen_labels".into(), json!(judged.unseen));
+        }
+        if args.per_label {
+            let rows: Vec<Value> = evaluation
+                .per_label()
+                .iter()
+                .map(|r| {
+                    json!({ "label": model.labels.name(r.label), "support": r.tally.support(), "decided": r.tally.decided(),
+                            "precision": r.precision, "recall": r.recall, "f1": r.f1 })
+                })
+                .collect();
+            object.insert("labels".into(), json!(rows));
+        }
+        return print_json(&object);
+    }
+    let mut rows = Rows::new(if args.intervals { vec!["measure", "value", "95 %"] } else { vec!["measure", "value"] });
+    rows.push(
+        ["documents".to_owned(), grouped(evaluation.documents()), String::new()].into_iter().take(if args.intervals {
+            3
+        } else {
+            2
+        }),
+    );
+    for v in &values {
+        let Some(value) = v.value else { continue };
+        let mut row = vec![v.measure.to_string(), format!("{value:.4}")];
+        if args.intervals {
+            row.push(interval(v.measure).map_or(String::new(), |i| format!("{:.4} to {:.4}", i.low, i.high)));
+        }
+        rows.push(row);
+    }
+    let mut out = stdout();
+    if args.format == Format::Tsv && !args.per_label {
+        rows.write_tsv(&mut out)?;
+    } else if args.format == Format::Table {
+        writeln!(out, "{}", trimmed(&rows.table(global)))?;
+    }
+    if args.per_label {
+        let mut table = Rows::new(["label", "support", "decided", "precision", "recall", "F1"]);
+        for r in evaluation.per_label() {
+            table.push([
+                model.labels.name(r.label).to_owned(),
+                r.tally.support().to_string(),
+                r.tally.decided().to_string(),
+                format!("{:.4}", r.precision),
+                format!("{:.4}", r.recall),
+                format!("{:.4}", r.f1),
+            ]);
+        }
+        if args.format == Format::Tsv {
+            table.write_tsv(&mut out)?;
+        } else {
+            writeln!(out, "\n{}", trimmed(&table.table(global)))?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Compare two models on the same documents: difference, paired bootstrap, sign test over documents.
+#[derive(clap::Args)]
+pub(crate) struct CompareArgs {
+    /// First model.
+    #[arg(value_name = "MODEL_A")]
+    first: PathBuf,
+    /// Second model.
+    #[arg(value_name = "MODEL_B")]
+    second: PathBuf,
+    /// Labelled documents.
+    #[arg(value_name = "CORPUS", required = true)]
+    corpus: Vec<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    /// Measures, separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = str::parse::<Measure>)]
+    measures: Vec<Measure>,
+    /// Use all documents, whatever split the corpus gives.
+    #[arg(long)]
+    all_parts: bool,
+    /// Form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn compare(args: CompareArgs, global: &Global) -> anyhow::Result<()> {
+    let mut judged = Vec::new();
+    let models = [Model::read(&args.first)?, Model::read(&args.second)?];
+    if models[0].labels != models[1].labels {
+        bail!("the two models know different labels, so their numbers do not compare; train both on the same corpus");
+    }
+    for model in &models {
+        let source = open(&args.corpus, &args.read, global)?;
+        judged.push(judge(model, &source, &args.measures, args.read.on_error, args.all_parts)?.evaluation);
+    }
+    let resampling = Resampling { seed: global.seed, ..Resampling::default() };
+    let comparisons = judged[0].compare(&judged[1], &resampling)?;
+    let mut rows =
+        Rows::new(["measure", "A", "B", "A − B", "95 %", "p bootstrap", "A wins", "B wins", "p sign", "p Wilcoxon"]);
+    let mut values = Vec::new();
+    for c in &comparisons {
+        let mut object = json!({
+            "measure": c.measure.to_string(), "a": c.a, "b": c.b, "difference": c.difference, "low": c.low,
+            "high": c.high, "p_bootstrap": c.bootstrap_p, "p_randomisation": c.randomisation_p,
+        });
+        let mut row = vec![
+            c.measure.to_string(),
+            format!("{:.4}", c.a),
+            format!("{:.4}", c.b),
+            format!("{:+.4}", c.difference),
+            format!("{:+.4} to {:+.4}", c.low, c.high),
+            format!("{:.4}", c.bootstrap_p),
+        ];
+        match (judged[0].per_document(c.measure), judged[1].per_document(c.measure)) {
+            (Ok(a), Ok(b)) => {
+                let pairs: Vec<(f64, f64)> = a.into_iter().zip(b).filter_map(|(a, b)| Some((a?, b?))).collect();
+                let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+                let sign = sign_test_of(&a, &b)?;
+                let signed_rank = wilcoxon(&a, &b)?;
+                object["wins_a"] = json!(sign.wins);
+                object["wins_b"] = json!(sign.losses);
+                object["p_sign"] = json!(sign.p_two_sided);
+                object["p_wilcoxon"] = json!(signed_rank.p_two_sided);
+                row.extend([
+                    sign.wins.to_string(),
+                    sign.losses.to_string(),
+                    format!("{:.4}", sign.p_two_sided),
+                    format!("{:.4}", signed_rank.p_two_sided),
+                ]);
+            }
+            _ => row.extend(std::iter::repeat_n(String::new(), 4)),
+        }
+        rows.push(row);
+        values.push(object);
+    }
+    match args.format {
+        Format::Json => print_json(&json!({ "documents": judged[0].documents(), "comparisons": values })),
+        format => crate::output::print_rows(&rows, format, global),
+    }
+}

@@ -1,0 +1,173 @@
+//! `tamis explain`: why a label, in words.
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+use tamis::corpus::Body;
+use tamis::label::{Fitted, Labeller, Model, Query};
+
+use crate::global::Global;
+use crate::output::{Format, Rows, print_json, stdout, trimmed};
+use std::io::Write;
+
+/// Show which words speak for and against labels: of the whole model, of one label, or for one document.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Model file.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// A text file, or `-` for standard input; without it, the model itself is explained.
+    #[arg(value_name = "DOC")]
+    document: Option<PathBuf>,
+    /// The label to explain; all decided ones (of a document) or all labels (of a model) when not given.
+    #[arg(long, value_name = "LABEL")]
+    label: Option<String>,
+    /// Words shown for each label.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+    /// Form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    let model = Model::read(&args.model)?;
+    let label = args
+        .label
+        .as_ref()
+        .map(|name| model.labels.id(name).ok_or_else(|| tamis::Error::unknown("label", name, model.labels.iter())))
+        .transpose()?;
+    let explained: Vec<Value> = match &args.document {
+        Some(path) => document(&model, path, label, args.top)?,
+        None => {
+            let labels = label.map_or_else(|| (0..model.labels.len() as u32).collect(), |l| vec![l]);
+            let by_feature = of_model(&model, &labels, args.top)?;
+            labels
+                .iter()
+                .zip(by_feature)
+                .map(|(&l, words)| json!({ "label": model.labels.name(l), "words": words }))
+                .collect()
+        }
+    };
+    if args.format == Format::Json {
+        return print_json(&explained);
+    }
+    let mut out = stdout();
+    let mut all = Rows::new(["label", "word", "adds"]);
+    for entry in &explained {
+        let name = entry["label"].as_str().unwrap_or_default();
+        let mut rows = Rows::new(["word", "adds"]);
+        for word in entry["words"].as_array().into_iter().flatten() {
+            let what = word["word"].as_str().unwrap_or_default().to_owned();
+            let adds = tamis::report::short(word["adds"].as_f64().unwrap_or(0.0));
+            all.push([name.to_owned(), what.clone(), word["adds"].to_string()]);
+            rows.push([what, adds]);
+        }
+        if args.format == Format::Table {
+            let score = entry["score"].as_f64().map_or(String::new(), |s| format!("  score {s:.4}"));
+            let threshold = entry["threshold"].as_f64().map_or(String::new(), |t| format!(", threshold {t:.4}"));
+            writeln!(out, "{name}{score}{threshold}\n{}\n", trimmed(&rows.table(global)))?;
+        }
+    }
+    if args.format == Format::Tsv {
+        all.write_tsv(&mut out)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn document(model: &Model, path: &PathBuf, label: Option<u32>, top: usize) -> anyhow::Result<Vec<Value>> {
+    let mut text = String::new();
+    if path.as_os_str() == "-" {
+        std::io::stdin().read_to_string(&mut text).context("standard input is not UTF-8 text")?;
+    } else {
+        text = std::fs::read_to_string(path).map_err(|e| tamis::Error::io(path, e))?;
+    }
+    let mut labeller: Labeller<'_> = model.labeller()?;
+    let labelled = labeller.label(&Body::Text(text.into()));
+    if !labelled.known {
+        tracing::warn!("the model knows none of the words; what it says is not about this text");
+    }
+    let scores: Vec<(u32, f64)> = labelled.ranked.iter().map(|s| (s.label, s.score)).collect();
+    let mut wanted: Vec<u32> = label.map_or_else(|| labelled.decided.to_vec(), |l| vec![l]);
+    if wanted.is_empty() {
+        wanted.extend(scores.first().map(|s| s.0));
+    }
+    let score = |l: u32| scores.iter().find(|s| s.0 == l).map(|s| s.1);
+    wanted.sort_by(|a, b| score(*b).unwrap_or(f64::MIN).total_cmp(&score(*a).unwrap_or(f64::MIN)));
+    Ok(wanted
+        .into_iter()
+        .map(|l| {
+            json!({
+                "label": model.labels.name(l),
+                "score": score(l),
+                "threshold": model.thresholds.of(l).filter(|t| t.is_finite()),
+                "words": words(model, labeller.query(), l, top),
+            })
+        })
+        .collect())
+}
+
+/// What the words of a document add to a label's score, most first; for kNN its neighbours, whose shares add up to it.
+pub(crate) fn words(model: &Model, query: Query<'_>, label: u32, top: usize) -> Value {
+    match &model.classifier {
+        Fitted::Linear(linear) => {
+            let names = model.features();
+            let Some(explanation) = linear.explain(query, label) else { return json!([]) };
+            let mut words: Vec<(u32, f64)> = explanation.features;
+            words.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+            words.truncate(top);
+            words.into_iter().map(|(f, adds)| json!({ "word": names[f as usize], "adds": adds })).collect()
+        }
+        Fitted::Knn { model: knn, .. } => {
+            let neighbours = knn.neighbours(query);
+            let total: f64 = neighbours.iter().map(|n| n.1).sum();
+            let share = |similarity: f64| match knn.options().similarity {
+                tamis::label::Similarity::Okapi => similarity,
+                tamis::label::Similarity::Cosine => similarity / total,
+            };
+            neighbours
+                .into_iter()
+                .filter(|&(document, _)| knn.labels_of(document).contains(&label))
+                .take(top)
+                .map(|(document, s)| json!({ "word": format!("training document {}", document + 1), "adds": share(s) }))
+                .collect()
+        }
+    }
+}
+
+/// The words with the largest weights for each label, for and against.
+fn of_model(model: &Model, labels: &[u32], top: usize) -> anyhow::Result<Vec<Value>> {
+    let Fitted::Linear(linear) = &model.classifier else {
+        bail!("a model of neighbours has no words of its own: give a document to see its neighbours");
+    };
+    let names = model.features();
+    let ranked = linear.parts().outputs.labels();
+    let places: Vec<Option<usize>> = labels.iter().map(|l| ranked.binary_search(l).ok()).collect();
+    let mut words: Vec<Vec<(f64, usize)>> = vec![Vec::new(); labels.len()];
+    for feature in 0..linear.features() {
+        let weights = linear.feature_weights(feature as u32);
+        for (list, place) in words.iter_mut().zip(&places) {
+            if let Some(place) = place {
+                list.push((weights[*place], feature));
+                if list.len() >= 8 * top.max(8) {
+                    keep_largest(list, top);
+                }
+            }
+        }
+    }
+    Ok(words
+        .into_iter()
+        .map(|mut list| {
+            keep_largest(&mut list, top);
+            list.into_iter().map(|(weight, f)| json!({ "word": names[f], "adds": weight })).collect()
+        })
+        .collect())
+}
+
+fn keep_largest(list: &mut Vec<(f64, usize)>, top: usize) {
+    list.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()).then(a.1.cmp(&b.1)));
+    list.truncate(top);
+}

@@ -1,0 +1,162 @@
+//! `tamis fit`: corpus → model.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use tamis::features::Selector;
+use tamis::features::search::Budget;
+use tamis::label::threshold::{CalibrationMethod, Threshold};
+use tamis::label::{ClassifierSpec, FitOptions, Fitted, Model, Size, fit};
+
+use crate::corpus_args::{CorpusArgs, TextArgs, labelled_counts};
+use crate::global::Global;
+use crate::output::{Rows, grouped, stdout, trimmed};
+use std::io::Write;
+
+/// Train a model. What is not said is chosen by cross-validation on the training documents, and explained.
+///
+/// Where the corpus gives a split, only its training documents are used.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    corpus: CorpusArgs,
+    #[command(flatten)]
+    text: TextArgs,
+    /// Model file to write.
+    #[arg(short, long, value_name = "MODEL")]
+    output: PathBuf,
+    /// Selector expression (`tamis list selectors`); chosen when not given.
+    #[arg(long, value_name = "EXPR", value_parser = str::parse::<Selector>)]
+    by: Option<Selector>,
+    /// Number of features, all, or auto.
+    #[arg(long, value_name = "N|all|auto", default_value = "auto", value_parser = size)]
+    features: Size,
+    /// Classifier, such as svm, bayes, knn(100) (`tamis list classifiers`); chosen when not given.
+    #[arg(long, value_name = "NAME", value_parser = str::parse::<ClassifierSpec>)]
+    classifier: Option<ClassifierSpec>,
+    /// How labels are decided, such as rcut(1), scut, pcut, fixed(0), none (`tamis list thresholds`).
+    #[arg(long, value_name = "NAME", value_parser = str::parse::<Threshold>)]
+    threshold: Option<Threshold>,
+    /// Learn probabilities from held-out scores: platt or isotonic.
+    #[arg(long, value_name = "METHOD", value_parser = str::parse::<CalibrationMethod>)]
+    calibrate: Option<CalibrationMethod>,
+    /// Folds of the cross-validation that tunes thresholds and measures quality; 0 for none.
+    #[arg(long, value_name = "N", default_value_t = FitOptions::default().folds)]
+    folds: usize,
+    /// Most seconds of a subset search.
+    #[arg(long, value_name = "S")]
+    seconds: Option<f64>,
+    /// Store linear weights in 8 bits; what that loses is measured and printed.
+    #[arg(long)]
+    quantise: bool,
+}
+
+fn size(text: &str) -> anyhow::Result<Size> {
+    match text {
+        "auto" => Ok(Size::Auto),
+        "all" => Ok(Size::All),
+        number => match number.replace([',', '_'], "").parse() {
+            Ok(0) => bail!("a model needs at least one feature; take a number from 1, all or auto"),
+            Ok(n) => Ok(Size::Top(n)),
+            Err(_) => bail!("{number:?} is not a number, all or auto"),
+        },
+    }
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    let counting = args.text.options(args.corpus.read.on_error)?;
+    let source = args.corpus.open(global)?;
+    let counts = labelled_counts(&source, &counting, global)?;
+    let rows = counts.training();
+    if rows.is_empty() {
+        bail!("the corpus gives a split, and no document is in its train part");
+    }
+    let options = FitOptions {
+        selector: args.by,
+        size: args.features,
+        classifier: args.classifier,
+        threshold: args.threshold,
+        calibration: args.calibrate,
+        folds: args.folds,
+        budget: Budget { seconds: args.seconds, steps: None },
+        seed: global.seed,
+    };
+    let trained = fit(&counts, &rows, &counting.text, None, &options, &global.progress())?;
+    let mut model = trained.model;
+    let mut loss = None;
+    if args.quantise {
+        let (small, agreement) = quantise(&model, &counts, &rows)?;
+        model = small;
+        loss = Some(agreement);
+    }
+    model.write(&args.output)?;
+    if global.quiet {
+        return Ok(());
+    }
+    let summary = &model.summary;
+    let mut facts = Rows::new(["what", "value"]);
+    let mut fact = |what: &str, value: String| facts.push([what.to_owned(), value]);
+    fact("training documents", grouped(summary.documents));
+    fact("labels", grouped(model.labels.len() as u64));
+    fact("features", format!("{} of {}", grouped(model.terms.len() as u64), grouped(summary.vocabulary as u64)));
+    fact("selector", summary.selector.clone());
+    fact("classifier", summary.classifier.to_string());
+    fact("threshold", model.thresholds.policy().to_string());
+    for (measure, value) in &summary.quality {
+        fact(&format!("{measure}, {}-fold cross-validation", summary.folds), format!("{value:.4}"));
+    }
+    if let Some(report) = &trained.thresholds {
+        fact("F1@micro where thresholds were tuned", format!("{:.4}", report.f_micro));
+        if report.f_macro > 0.0 {
+            fact("F1@macro where thresholds were tuned", format!("{:.4}", report.f_macro));
+        }
+        let silent = report.without_positives.len() + report.untunable.len() + report.unreachable.len();
+        if silent > 0 {
+            fact("labels that cannot be assigned", format!("{silent} (too few training documents)"));
+        }
+    }
+    if let Some(agreement) = loss {
+        fact("first label unchanged by 8 bits", format!("{:.2}% of training documents", 100.0 * agreement));
+    }
+    fact("model file", format!("{} bytes", grouped(std::fs::metadata(&args.output).map_or(0, |m| m.len()))));
+    let mut out = stdout();
+    writeln!(out, "{}", trimmed(&facts.table(global)))?;
+    if !summary.choices.is_empty() {
+        writeln!(out, "\nWhy")?;
+        for reason in &summary.choices {
+            writeln!(out, "  {reason}")?;
+        }
+    }
+    if global.verbose > 0 && !trained.trials.is_empty() {
+        let mut rows = Rows::new(["classifier", "selector", "features", "RPrec", "±"]);
+        for t in &trained.trials {
+            let size = if t.all { format!("{} (all)", t.size) } else { t.size.to_string() };
+            rows.push([
+                t.classifier.to_string(),
+                t.selector.clone(),
+                size,
+                format!("{:.4}", t.mean),
+                format!("{:.4}", t.error),
+            ]);
+        }
+        writeln!(out, "\nCandidates\n{}", trimmed(&rows.table(global)))?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// The model with 8-bit weights, and how often its first label is the same.
+fn quantise(model: &Model, counts: &tamis::counts::Counts, rows: &[usize]) -> anyhow::Result<(Model, f64)> {
+    let Fitted::Linear(linear) = &model.classifier else {
+        bail!("--quantise is for linear models (svm, bayes), and this is {}", model.summary.classifier);
+    };
+    let mut small = model.clone();
+    small.classifier = Fitted::Linear(linear.quantised()?);
+    let terms: Vec<u32> = model.features().iter().filter_map(|t| counts.vocabulary.id(t)).collect();
+    let problem = tamis::label::Problem::new(counts, rows, &terms);
+    let first = |model: &Model| {
+        tamis::label::rank_all(&model.classifier, &problem, |_, ranked, _| ranked.first().map(|s| s.label))
+    };
+    let same = first(model).iter().zip(first(&small)).filter(|(a, b)| **a == *b).count();
+    Ok((small, same as f64 / rows.len() as f64))
+}

@@ -1,0 +1,259 @@
+//! Multinomial naive Bayes (SPEC 7, novovicova 5.3), alone and for many nested feature sets at once.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::linear::finish;
+use super::svm::options::arguments;
+use super::{Linear, LinearParts, Outputs, Problem, Query, Scored, Scratch, Weighter, Weighting, Weights};
+use crate::counts::Csr;
+use crate::{Error, Result};
+
+/// What the classes are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BayesMulti {
+    /// All labels compete; the scores are log posteriors that add up to probability 1.
+    #[default]
+    Joint,
+    /// Each label against all documents without it; the score is the log probability of the label, so a document
+    /// may have several likely labels, or none.
+    Ovr,
+}
+
+/// Options of Bayes. Its name is `bayes` or `bayes(multi=ovr)`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BayesOptions {
+    /// What the classes are.
+    pub multi: BayesMulti,
+}
+
+impl fmt::Display for BayesOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.multi {
+            BayesMulti::Joint => "bayes",
+            BayesMulti::Ovr => "bayes(multi=ovr)",
+        })
+    }
+}
+
+impl FromStr for BayesOptions {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let mut options = Self::default();
+        for (_, value) in arguments(text, "bayes", &["multi"])? {
+            options.multi = match value {
+                "joint" => BayesMulti::Joint,
+                "ovr" => BayesMulti::Ovr,
+                _ => return Err(Error::unknown("way of using classes", value, ["joint", "ovr"])),
+            };
+        }
+        Ok(options)
+    }
+}
+
+impl BayesOptions {
+    /// Fits all features of a problem.
+    ///
+    /// `P(w|c) = (1 + N_wc)/(V + Σ_w N_wc)` over the `V` features, `P(c) = (1 + n_c)/Σ_c(1 + n_c)`; a document with several
+    /// labels counts in each of them. One-vs-rest: the same with the two classes "has the label" and "has not". Labels
+    /// without a training document take no part.
+    pub fn fit(&self, problem: &Problem) -> Result<Linear> {
+        let tables = Tables::count(*self, problem)?;
+        let features = problem.features();
+        let every = tables.every(&tables.totals_at(&[features])[0], features);
+        Linear::from_parts(LinearParts {
+            labels: problem.labels(),
+            weighter: tables.weighter,
+            outputs: tables.outputs,
+            weights: Weights::double(tables.weights),
+            bias: tables.bias,
+            every,
+            common: tables.common,
+        })
+    }
+
+    /// Fits every one of the given sizes, ascending: size `s` has the first `s` features.
+    pub fn sweep(&self, problem: &Problem, sizes: &[usize]) -> Result<BayesSweep> {
+        if let Some(pair) = sizes.windows(2).find(|w| w[0] > w[1]) {
+            return Err(Error::invalid("sizes", format!("{}, {}", pair[0], pair[1]), "must ascend"));
+        }
+        let tables = Tables::count(*self, problem)?;
+        let sizes: Vec<usize> = sizes.iter().map(|&s| s.min(problem.features())).collect();
+        let every = tables.totals_at(&sizes).iter().zip(&sizes).map(|(t, &s)| tables.every(t, s)).collect();
+        Ok(BayesSweep { tables, sizes, every })
+    }
+}
+
+/// Occurrences and logarithms, from which every size follows. The log of a smoothed probability is a sum of two: one of
+/// the term's count, which no other term changes, and one of the class total, which grows from size to size.
+#[derive(Debug, Clone)]
+struct Tables {
+    weighter: Weighter,
+    outputs: Outputs,
+    bias: Vec<f64>,
+    /// Features × outputs. Joint: `log(1 + N_wc)`. One-vs-rest: `log(1 + N_wc) − log(1 + N_w − N_wc) + log(1 + N_w)`. Both are 0
+    /// when term and label never meet.
+    weights: Csr<f64>,
+    /// One-vs-rest: `−log(1 + N_w)` for each feature. Joint: none.
+    common: Vec<f64>,
+    /// `N_wc`, features × outputs, and `N_w`: the class totals of a size are sums over its features.
+    occurrences: Csr<u64>,
+    feature_totals: Vec<u64>,
+}
+
+/// Occurrences of the features of a size in each class, and in all documents.
+struct Totals {
+    classes: Vec<u64>,
+    all: u64,
+}
+
+impl Tables {
+    fn count(options: BayesOptions, problem: &Problem) -> Result<Self> {
+        let members = problem.assignments.transpose();
+        let labels: Vec<u32> =
+            (0..problem.labels() as u32).filter(|&l| !members.row_indices(l as usize).is_empty()).collect();
+        if labels.is_empty() {
+            return Err(Error::data("no training document has a label, so there is nothing to learn"));
+        }
+        let features = problem.features();
+        let rows: Vec<Vec<(u32, u64)>> = labels
+            .par_iter()
+            .map_init(|| vec![0u64; features], |dense, &l| occurrences(problem, members.row_indices(l as usize), dense))
+            .collect();
+        let mut by_label = Csr::new(features);
+        rows.into_iter().for_each(|row| by_label.push_row(row));
+        let occurrences = by_label.transpose();
+        let mut feature_totals = vec![0u64; features];
+        for (&feature, &count) in problem.matrix.indices().iter().zip(problem.matrix.values()) {
+            feature_totals[feature as usize] += u64::from(count);
+        }
+        let n = problem.documents() as f64;
+        let n_c: Vec<f64> = labels.iter().map(|&l| members.row_indices(l as usize).len() as f64).collect();
+        let log1 = |count: u64| (1.0 + count as f64).ln();
+        let (outputs, bias, weights, common);
+        match options.multi {
+            BayesMulti::Joint => {
+                let all = (n_c.iter().sum::<f64>() + labels.len() as f64).ln();
+                bias = n_c.iter().map(|n_c| (1.0 + n_c).ln() - all).collect();
+                weights = occurrences.map_values(log1);
+                common = Vec::new();
+                outputs = Outputs::Posteriors(labels);
+            }
+            BayesMulti::Ovr => {
+                bias = n_c.iter().map(|n_c| (1.0 + n_c).ln() - (1.0 + n - n_c).ln()).collect();
+                let mut odds = Csr::new(labels.len());
+                for (feature, &total) in feature_totals.iter().enumerate() {
+                    let row = occurrences.row(feature);
+                    odds.push_row(row.map(|(o, count)| (o, log1(count) - log1(total - count) + log1(total))));
+                }
+                weights = odds;
+                common = feature_totals.iter().map(|&total| -log1(total)).collect();
+                outputs = Outputs::Odds(labels);
+            }
+        }
+        let weighter = Weighter::fit(Weighting::Tf, problem);
+        // A feature that no training document has still is one of the V: it weighs like any other that a class lacks.
+        let weighter = Weighter::from_parts(Weighting::Tf, vec![1.0; features], weighter.mean_length())?;
+        Ok(Self { weighter, outputs, bias, weights, common, occurrences, feature_totals })
+    }
+
+    /// The totals of each size; sizes ascend.
+    fn totals_at(&self, sizes: &[usize]) -> Vec<Totals> {
+        let mut classes = vec![0u64; self.outputs.len()];
+        let (mut all, mut done) = (0, 0);
+        let mut found = Vec::with_capacity(sizes.len());
+        for &size in sizes {
+            for feature in done..size {
+                self.occurrences.row(feature).for_each(|(o, count)| classes[o as usize] += count);
+                all += self.feature_totals[feature];
+            }
+            done = done.max(size);
+            found.push(Totals { classes: classes.clone(), all });
+        }
+        found
+    }
+
+    /// What every token of a selected feature adds to each output: `−log(V + Σ N)`, less that of the other class for
+    /// one-vs-rest.
+    fn every(&self, totals: &Totals, size: usize) -> Vec<f64> {
+        if size == 0 {
+            return vec![0.0; self.outputs.len()];
+        }
+        let log = |total: u64| (size as f64 + total as f64).ln();
+        let odds = matches!(self.outputs, Outputs::Odds(_));
+        totals
+            .classes
+            .iter()
+            .map(|&total| if odds { log(totals.all - total) - log(total) } else { -log(total) })
+            .collect()
+    }
+}
+
+/// Occurrences of each feature in the given documents. `dense` is all zeros before and after.
+fn occurrences(problem: &Problem, documents: &[u32], dense: &mut [u64]) -> Vec<(u32, u64)> {
+    let mut touched = Vec::new();
+    for &document in documents {
+        for (feature, count) in problem.matrix.row(document as usize).filter(|(_, count)| *count > 0) {
+            if dense[feature as usize] == 0 {
+                touched.push(feature);
+            }
+            dense[feature as usize] += u64::from(count);
+        }
+    }
+    touched.sort_unstable();
+    touched.into_iter().map(|feature| (feature, std::mem::take(&mut dense[feature as usize]))).collect()
+}
+
+/// Bayes for nested feature sets. A document is read once for all sizes: its sums are carried from one size to the
+/// next, and the results are those of separate fits, to the last bit.
+#[derive(Debug, Clone)]
+pub struct BayesSweep {
+    tables: Tables,
+    sizes: Vec<usize>,
+    /// For each size, one for each output.
+    every: Vec<Vec<f64>>,
+}
+
+impl BayesSweep {
+    /// The sizes, none larger than the number of features.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// Ranks a document with every size: calls `each` with the place of the size and the ranked list.
+    pub fn rank(
+        &self,
+        document: Query<'_>,
+        scratch: &mut Scratch,
+        ranked: &mut Vec<Scored>,
+        mut each: impl FnMut(usize, &[Scored]),
+    ) {
+        let Tables { weights, outputs, bias, common, .. } = &self.tables;
+        let mut sums = vec![0.0; outputs.len()];
+        let (mut total, mut shared) = (0.0, 0.0);
+        let mut entries = document.features.iter().zip(document.counts).peekable();
+        for (place, (&size, every)) in self.sizes.iter().zip(&self.every).enumerate() {
+            while let Some((&feature, &count)) = entries.next_if(|(f, _)| (**f as usize) < size) {
+                let value = f64::from(count);
+                for (output, weight) in weights.row(feature as usize) {
+                    sums[output as usize] += value * weight;
+                }
+                total += value;
+                if let Some(weight) = common.get(feature as usize) {
+                    shared += value * weight;
+                }
+            }
+            scratch.sums.clear();
+            scratch.sums.extend_from_slice(&sums);
+            finish(&mut scratch.sums, 1.0, bias, every, total, shared);
+            outputs.rank(&mut scratch.sums, ranked);
+            each(place, ranked);
+        }
+    }
+}

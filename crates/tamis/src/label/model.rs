@@ -1,0 +1,189 @@
+//! A model: everything from raw text to decided labels, in one value.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::threshold::{Calibration, ThresholdCurve, Thresholds};
+use super::{Classifier, ClassifierSpec, Fitted, Query, Scored, Scratch, Taxonomy};
+use crate::corpus::{Analyzer, Body, TextOptions};
+use crate::counts::Vocabulary;
+use crate::{Error, Result};
+
+/// What is remembered about a training.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrainingSummary {
+    /// Version of the program.
+    pub program: String,
+    /// Training documents.
+    pub documents: u64,
+    /// Training documents of each label.
+    pub label_documents: Vec<u32>,
+    /// Distinct terms of the training documents, before selection.
+    pub vocabulary: usize,
+    /// Whether every labelled training document has exactly one label.
+    pub single_label: bool,
+    /// Selector expression.
+    pub selector: String,
+    /// The classifier.
+    pub classifier: ClassifierSpec,
+    /// Seed.
+    pub seed: u64,
+    /// Why these were chosen, in sentences.
+    pub choices: Vec<String>,
+    /// Quality measured by cross-validation on the training documents: measure and value.
+    pub quality: Vec<(String, f64)>,
+    /// Folds of that cross-validation; 0 when there was none.
+    pub folds: usize,
+}
+
+/// A fitted model, ready to label documents.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// Text to terms, exactly as in training.
+    pub text: TextOptions,
+    /// Selected terms, in byte order.
+    pub terms: Arc<Vocabulary>,
+    /// Feature number (rank) of each term.
+    pub feature_of: Vec<u32>,
+    /// Labels.
+    pub labels: Arc<Vocabulary>,
+    /// The taxonomy, if there is one.
+    pub taxonomy: Option<Taxonomy>,
+    /// Ranks.
+    pub classifier: Fitted,
+    /// Decides.
+    pub thresholds: Thresholds,
+    /// F against threshold for each label, for reports and the server.
+    pub curves: Vec<ThresholdCurve>,
+    /// Scores to probabilities, if asked for.
+    pub calibration: Option<Calibration>,
+    /// How it came about.
+    pub summary: TrainingSummary,
+}
+
+impl Model {
+    /// Checks that the parts belong together.
+    pub fn validate(&self) -> Result<()> {
+        let n = self.terms.len();
+        let mut seen = vec![false; n];
+        for &feature in &self.feature_of {
+            match seen.get_mut(feature as usize) {
+                Some(place) if !*place => *place = true,
+                _ => return Err(Error::data("the features of the model are not numbered from 0 without gaps")),
+            }
+        }
+        if self.feature_of.len() != n || self.classifier.labels() != self.labels.len() {
+            return Err(Error::data("the parts of the model do not belong together"));
+        }
+        if self.summary.label_documents.len() != self.labels.len() {
+            return Err(Error::data("the summary of the model is about other labels"));
+        }
+        Ok(())
+    }
+
+    /// Names of the features, best first.
+    pub fn features(&self) -> Vec<&str> {
+        let mut names = vec![""; self.terms.len()];
+        for (term, &feature) in self.feature_of.iter().enumerate() {
+            names[feature as usize] = self.terms.name(term as u32);
+        }
+        names
+    }
+
+    /// Something that labels documents; one for each thread.
+    pub fn labeller(&self) -> Result<Labeller<'_>> {
+        Ok(Labeller {
+            model: self,
+            analyzer: Analyzer::new(&self.text)?,
+            feature_of_unit: Vec::new(),
+            dense: vec![0; self.terms.len()],
+            features: Vec::new(),
+            counts: Vec::new(),
+            length: 0,
+            scratch: Scratch::default(),
+            ranked: Vec::new(),
+            decided: Vec::new(),
+        })
+    }
+}
+
+/// A document's labels. Borrows from the labeller until the next document.
+#[derive(Debug, Clone, Copy)]
+pub struct Labelled<'a> {
+    /// All labels the classifier ranks, best first.
+    pub ranked: &'a [Scored],
+    /// The labels it gets, ascending by number.
+    pub decided: &'a [u32],
+    /// Whether the document has a word that the model knows.
+    pub known: bool,
+}
+
+/// Raw text to labels. Reuses its memory from document to document, and remembers every spelling it has seen, up to a
+/// bound.
+pub struct Labeller<'m> {
+    model: &'m Model,
+    analyzer: Analyzer,
+    /// Feature of each term the analyzer numbered; `NOT_SELECTED` for the others.
+    feature_of_unit: Vec<u32>,
+    dense: Vec<u32>,
+    features: Vec<u32>,
+    counts: Vec<u32>,
+    length: u32,
+    scratch: Scratch,
+    ranked: Vec<Scored>,
+    decided: Vec<u32>,
+}
+
+const NOT_SELECTED: u32 = u32::MAX;
+
+/// Spellings remembered before a labeller starts afresh: streams of any length take constant memory.
+const REMEMBERED_BYTES: usize = 64 << 20;
+
+impl Labeller<'_> {
+    /// Turns a body into features, available by [`Labeller::query`].
+    pub fn read(&mut self, body: &Body<'_>) {
+        if self.analyzer.heap_bytes() > REMEMBERED_BYTES {
+            self.analyzer.clear();
+            self.feature_of_unit.clear();
+        }
+        let Self { model, analyzer, feature_of_unit, dense, features, counts, length, .. } = self;
+        let mut units: Vec<(u32, u32)> = Vec::new();
+        *length = 0;
+        analyzer.analyze(body, |unit, count| {
+            *length = length.saturating_add(count);
+            units.push((unit, count));
+        });
+        for unit in feature_of_unit.len()..analyzer.terms() {
+            let term = model.terms.id(analyzer.term(unit as u32));
+            feature_of_unit.push(term.map_or(NOT_SELECTED, |t| model.feature_of[t as usize]));
+        }
+        features.clear();
+        for (unit, count) in units {
+            let feature = feature_of_unit[unit as usize];
+            if feature != NOT_SELECTED {
+                if dense[feature as usize] == 0 {
+                    features.push(feature);
+                }
+                dense[feature as usize] = dense[feature as usize].saturating_add(count);
+            }
+        }
+        features.sort_unstable();
+        counts.clear();
+        counts.extend(features.iter().map(|&f| std::mem::take(&mut dense[f as usize])));
+    }
+
+    /// The document read last, as the classifier sees it.
+    pub fn query(&self) -> Query<'_> {
+        Query { features: &self.features, counts: &self.counts, length: self.length }
+    }
+
+    /// Ranks and decides the labels of a document.
+    pub fn label(&mut self, body: &Body<'_>) -> Labelled<'_> {
+        self.read(body);
+        let Self { model, features, counts, length, scratch, ranked, decided, .. } = self;
+        model.classifier.rank(Query { features, counts, length: *length }, scratch, ranked);
+        model.thresholds.decide_into(ranked, decided);
+        Labelled { ranked, decided, known: !features.is_empty() }
+    }
+}

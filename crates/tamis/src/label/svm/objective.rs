@@ -1,0 +1,85 @@
+//! The loss: what a document costs, and the bounds of its dual variable.
+//!
+//! Primal (Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for large-scale linear SVM, ICML
+//! 2008, eq. 1 and 2), the bias being the weight of a constant feature 1:
+//! `P(w) = ½‖w‖² + Σ C_i·ξ(e_i)`, `e_i = 1 − y_i·w·x_i`, with `ξ(e) = max(0, e)` for hinge and `max(0, e)²` for squared
+//! hinge. Dual (eq. 4): `D(α) = Σ α_i − ½‖Σ α_i y_i x_i‖² − ½ Σ d_i α_i²` for `0 ≤ α_i ≤ U_i`, where hinge has `U = C`, `d = 0` and
+//! squared hinge `U = ∞`, `d = 1/(2C)`. At `w = Σ α_i y_i x_i` the gap `P − D` is a sum of parts ≥ 0, one for each document,
+//! so a pass that computes every `e_i` knows how far the solution is from the best one.
+
+use super::Loss;
+
+/// The loss with the cost `C` of a negative and of a positive document.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Objective {
+    pub(super) loss: Loss,
+    pub(super) costs: [f64; 2],
+}
+
+impl Objective {
+    /// The cost of a document.
+    #[inline]
+    pub(super) fn cost(&self, positive: bool) -> f64 {
+        self.costs[usize::from(positive)]
+    }
+
+    /// The upper bound `U` of a dual variable.
+    #[inline]
+    pub(super) fn bound(&self, positive: bool) -> f64 {
+        match self.loss {
+            Loss::Hinge => self.cost(positive),
+            Loss::Squared => f64::INFINITY,
+        }
+    }
+
+    /// `d`, what the loss adds to the diagonal of the dual.
+    #[inline]
+    pub(super) fn diagonal(&self, positive: bool) -> f64 {
+        match self.loss {
+            Loss::Hinge => 0.0,
+            Loss::Squared => 0.5 / self.cost(positive),
+        }
+    }
+
+    /// `C·ξ(e)`.
+    #[inline]
+    pub(super) fn loss(&self, e: f64, positive: bool) -> f64 {
+        let slack = e.max(0.0);
+        match self.loss {
+            Loss::Hinge => self.cost(positive) * slack,
+            Loss::Squared => self.cost(positive) * slack * slack,
+        }
+    }
+
+    /// The part of a document in the duality gap: `C·ξ(e) − α·e + ½·d·α²`.
+    #[inline]
+    pub(super) fn gap(&self, e: f64, alpha: f64, positive: bool) -> f64 {
+        self.loss(e, positive) - alpha * e + 0.5 * self.diagonal(positive) * alpha * alpha
+    }
+}
+
+/// A document that takes part in a binary problem.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Member {
+    /// Its place in [`Rows`](super::rows::Rows).
+    pub(super) row: u32,
+    pub(super) positive: bool,
+    /// Its dual variable.
+    pub(super) alpha: f64,
+}
+
+/// `w`, as far as it is not 0, and the bias.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Plane {
+    /// Distinct features in no order.
+    pub(super) features: Vec<u32>,
+    pub(super) weights: Vec<f64>,
+    pub(super) bias: f64,
+}
+
+impl Plane {
+    /// `½‖w‖²`, bias included.
+    pub(super) fn half_square(&self) -> f64 {
+        0.5 * (self.weights.iter().map(|w| w * w).sum::<f64>() + self.bias * self.bias)
+    }
+}

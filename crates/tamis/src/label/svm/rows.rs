@@ -1,0 +1,60 @@
+//! Weighted training documents, shared by all labels.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::super::vector::prefix;
+use super::super::{Problem, Weighter};
+use crate::counts::Csr;
+
+/// The vectors of training documents, in a random order drawn once: passes that must meet documents in random order
+/// then read memory front to back.
+#[derive(Debug)]
+pub(super) struct Rows {
+    /// Single precision suffices for the data (sums over it are in double precision), and rows are what is read most.
+    pub(super) matrix: Csr<f32>,
+    /// `‖x‖² + 1`: the squared norm with the constant feature of the bias.
+    pub(super) squares: Vec<f64>,
+    /// The document of each row.
+    pub(super) documents: Vec<u32>,
+}
+
+impl Rows {
+    /// The vectors of a problem over its first `size` features.
+    pub(super) fn new(problem: &Problem, weighter: &Weighter, size: usize, seed: u64) -> Self {
+        let mut documents: Vec<u32> = (0..problem.documents() as u32).collect();
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        for at in 0..documents.len() {
+            let other = at + below(&mut rng, documents.len() - at);
+            documents.swap(at, other);
+        }
+        let mut matrix = Csr::new(size.min(problem.features()));
+        let mut squares = Vec::with_capacity(documents.len());
+        let mut weights = Vec::new();
+        for &document in &documents {
+            let document = prefix(problem.query(document as usize), size);
+            weighter.weigh(document, &mut weights);
+            let entries = document.features.iter().zip(&weights).map(|(&f, &w)| (f, w as f32));
+            let entries = entries.filter(|(_, w)| *w != 0.0);
+            matrix.push_row(entries.clone());
+            squares.push(1.0 + entries.map(|(_, w)| f64::from(w) * f64::from(w)).sum::<f64>());
+        }
+        Self { matrix, squares, documents }
+    }
+
+    /// Number of documents.
+    pub(super) fn len(&self) -> usize {
+        self.matrix.rows()
+    }
+
+    /// Number of features.
+    pub(super) fn features(&self) -> usize {
+        self.matrix.columns()
+    }
+}
+
+/// A random number below `n`, for `n` up to 2³². The bias of the product method is at most `n/2³²`: nothing for a shuffle.
+#[inline]
+pub(super) fn below(rng: &mut ChaCha8Rng, n: usize) -> usize {
+    ((u64::from(rng.next_u32()) * n as u64) >> 32) as usize
+}

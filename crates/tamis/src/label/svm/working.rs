@@ -1,0 +1,221 @@
+//! Dual coordinate descent over a working set of documents (Hsieh et al. 2008, algorithm 3: random order and shrinking).
+
+use rand_chacha::ChaCha8Rng;
+
+use super::objective::{Member, Objective, Plane};
+use super::rows::{Rows, below};
+
+/// When a descent ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stop {
+    /// The estimated gap, relative to the primal value, is at most this.
+    pub(super) gap: f64,
+    /// Or it is at most this share of what it was in the first pass: a rough working set deserves no exact solution.
+    pub(super) share: f64,
+    /// Or so many passes were made.
+    pub(super) epochs: usize,
+}
+
+/// How a descent went.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Descent {
+    /// Passes made.
+    pub(super) epochs: usize,
+    /// Whether the estimated gap came down to [`Stop::gap`].
+    pub(super) reached: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Local {
+    start: u32,
+    end: u32,
+    row: u32,
+    positive: bool,
+    alpha: f64,
+    square: f64,
+}
+
+/// The documents a label is solved on, copied together: their rows lie side by side and their features are numbered
+/// from 0, so that the many passes over them stay in the near caches.
+#[derive(Debug, Default)]
+pub(super) struct WorkingSet {
+    members: Vec<Local>,
+    entries: Vec<(u32, f32)>,
+    features: Vec<u32>,
+    weights: Vec<f64>,
+    bias: f64,
+    /// Number of each feature of the whole problem in this set, or `u32::MAX`.
+    number_of: Vec<u32>,
+}
+
+impl WorkingSet {
+    /// Takes in the given documents and computes `w = Σ α_i y_i x_i` afresh, so rounding does not build up.
+    pub(super) fn load(&mut self, rows: &Rows, members: &[Member]) {
+        self.members.clear();
+        self.entries.clear();
+        self.features.clear();
+        self.number_of.resize(rows.features(), u32::MAX);
+        for member in members {
+            let start = self.entries.len() as u32;
+            for (feature, value) in rows.matrix.row(member.row as usize) {
+                let number = &mut self.number_of[feature as usize];
+                if *number == u32::MAX {
+                    *number = self.features.len() as u32;
+                    self.features.push(feature);
+                }
+                self.entries.push((*number, value));
+            }
+            self.members.push(Local {
+                start,
+                end: self.entries.len() as u32,
+                row: member.row,
+                positive: member.positive,
+                alpha: member.alpha,
+                square: rows.squares[member.row as usize],
+            });
+        }
+        for &feature in &self.features {
+            self.number_of[feature as usize] = u32::MAX;
+        }
+        self.weights.clear();
+        self.weights.resize(self.features.len(), 0.0);
+        self.bias = 0.0;
+        for member in &self.members {
+            if member.alpha != 0.0 {
+                let step = if member.positive { member.alpha } else { -member.alpha };
+                add(&mut self.weights, &self.entries[member.start as usize..member.end as usize], step);
+                self.bias += step;
+            }
+        }
+    }
+
+    /// Writes the dual variables back; documents whose variable is 0 are left out.
+    pub(super) fn store(&self, members: &mut Vec<Member>) {
+        members.clear();
+        members.extend(self.members.iter().filter(|m| m.alpha > 0.0).map(|m| Member {
+            row: m.row,
+            positive: m.positive,
+            alpha: m.alpha,
+        }));
+        members.sort_unstable_by_key(|m| m.row);
+    }
+
+    /// `w` and the bias.
+    pub(super) fn plane(&self) -> Plane {
+        Plane { features: self.features.clone(), weights: self.weights.clone(), bias: self.bias }
+    }
+
+    /// `D(α)`.
+    fn dual(&self, objective: &Objective) -> f64 {
+        let square = self.weights.iter().map(|w| w * w).sum::<f64>() + self.bias * self.bias;
+        let sum: f64 =
+            self.members.iter().map(|m| m.alpha - 0.5 * objective.diagonal(m.positive) * m.alpha * m.alpha).sum();
+        sum - 0.5 * square
+    }
+
+    /// The duality gap and the primal value, when no other documents take part.
+    pub(super) fn gap(&self, objective: &Objective) -> (f64, f64) {
+        let (mut gap, mut loss) = (0.0, 0.0);
+        for m in &self.members {
+            let value = self.bias + dot(&self.weights, &self.entries[m.start as usize..m.end as usize]);
+            let e = if m.positive { 1.0 - value } else { 1.0 + value };
+            gap += objective.gap(e, m.alpha, m.positive);
+            loss += objective.loss(e, m.positive);
+        }
+        let square = self.weights.iter().map(|w| w * w).sum::<f64>() + self.bias * self.bias;
+        (gap, loss + 0.5 * square)
+    }
+
+    /// Improves the dual variables.
+    ///
+    /// The gap is estimated by the parts of the documents as a pass meets them, each before its own step; the dual value
+    /// is exact, as every step says what it gains. Their sum estimates the primal value.
+    pub(super) fn descend(&mut self, objective: &Objective, stop: Stop, rng: &mut ChaCha8Rng) -> Descent {
+        let mut dual = self.dual(objective);
+        let Self { members, entries, weights, bias, .. } = self;
+        let mut active = members.len();
+        let mut first_gap = f64::NAN;
+        // A document at a bound whose gradient is beyond these is left alone until the end: algorithm 3, step 3(b).
+        let (mut shrink_above, mut shrink_below) = (f64::INFINITY, f64::NEG_INFINITY);
+        for epoch in 1..=stop.epochs {
+            let (mut highest, mut lowest) = (f64::NEG_INFINITY, f64::INFINITY);
+            let mut gap = 0.0;
+            let mut at = 0;
+            while at < active {
+                let other = at + below(rng, active - at);
+                members.swap(at, other);
+                let Local { start, end, positive, alpha, square, .. } = members[at];
+                let row = &entries[start as usize..end as usize];
+                let value = *bias + dot(weights, row);
+                let e = if positive { 1.0 - value } else { 1.0 + value };
+                let (bound, diagonal) = (objective.bound(positive), objective.diagonal(positive));
+                let gradient = diagonal * alpha - e;
+                let (skip, projected) = if alpha <= 0.0 {
+                    (gradient > shrink_above, gradient.min(0.0))
+                } else if alpha >= bound {
+                    (gradient < shrink_below, gradient.max(0.0))
+                } else {
+                    (false, gradient)
+                };
+                if skip {
+                    active -= 1;
+                    members.swap(at, active);
+                    continue;
+                }
+                highest = highest.max(projected);
+                lowest = lowest.min(projected);
+                if projected.abs() > 1e-12 {
+                    gap += objective.gap(e, alpha, positive);
+                    let curvature = square + diagonal;
+                    let next = (alpha - gradient / curvature).clamp(0.0, bound);
+                    let change = next - alpha;
+                    dual -= change * (gradient + 0.5 * curvature * change);
+                    members[at].alpha = next;
+                    let step = if positive { change } else { -change };
+                    add(weights, row, step);
+                    *bias += step;
+                }
+                at += 1;
+            }
+            if epoch == 1 {
+                first_gap = gap;
+            }
+            let reached = gap <= stop.gap * (dual + gap);
+            if reached || gap <= stop.share * first_gap {
+                if active == members.len() {
+                    return Descent { epochs: epoch, reached };
+                }
+                // Converged without the documents left alone: look at all again.
+                active = members.len();
+                (shrink_above, shrink_below) = (f64::INFINITY, f64::NEG_INFINITY);
+                continue;
+            }
+            shrink_above = if highest > 0.0 { highest } else { f64::INFINITY };
+            shrink_below = if lowest < 0.0 { lowest } else { f64::NEG_INFINITY };
+        }
+        Descent { epochs: stop.epochs, reached: false }
+    }
+}
+
+/// `Σ w·x` over a row. Two sums, because one addition must wait for the one before it.
+#[inline]
+fn dot(weights: &[f64], row: &[(u32, f32)]) -> f64 {
+    let mut sums = [0.0; 2];
+    let mut pairs = row.chunks_exact(2);
+    for pair in &mut pairs {
+        sums[0] += weights[pair[0].0 as usize] * f64::from(pair[0].1);
+        sums[1] += weights[pair[1].0 as usize] * f64::from(pair[1].1);
+    }
+    for &(feature, value) in pairs.remainder() {
+        sums[0] += weights[feature as usize] * f64::from(value);
+    }
+    sums[0] + sums[1]
+}
+
+/// `w += step·x`.
+#[inline]
+fn add(weights: &mut [f64], row: &[(u32, f32)], step: f64) {
+    for &(feature, value) in row {
+        weights[feature as usize] += step * f64::from(value);
+    }
+}

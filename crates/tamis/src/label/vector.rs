@@ -1,0 +1,288 @@
+//! Counts → document vectors: the weightings of SPEC 6.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Problem, Query};
+use crate::{Error, Result};
+
+/// How occurrences become the components of a document vector (SPEC 6).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weighting {
+    /// `tf / (0.5 + 1.5·dl/avdl + tf) · √idf(t)` with `idf(t) = max(0, log((n − df + 0.5)/(df + 0.5)))`. The root makes
+    /// the inner product of two vectors the similarity of SPEC 7, in which `idf` stands once.
+    Okapi,
+    /// `(1 + log tf) · log(n/df)`, the vector then scaled to Euclidean length 1.
+    #[default]
+    TfIdf,
+    /// 1 for every feature that occurs.
+    Binary,
+    /// Occurrences.
+    Tf,
+}
+
+impl Weighting {
+    /// Every weighting, in the order of SPEC 6.
+    pub const ALL: [Self; 4] = [Self::Okapi, Self::TfIdf, Self::Binary, Self::Tf];
+
+    /// The name users write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Okapi => "okapi",
+            Self::TfIdf => "tfidf",
+            Self::Binary => "binary",
+            Self::Tf => "tf",
+        }
+    }
+
+    /// `idf` of a term that occurs in `df` of `n` documents; 1 for weightings without one. A term that no training
+    /// document contains has 0, as a quotient with a zero denominator (SPEC 1): nothing is known of it.
+    pub fn idf(self, df: u32, n: usize) -> f64 {
+        let (df, n) = (f64::from(df), n as f64);
+        match self {
+            _ if df == 0.0 => 0.0,
+            Self::Okapi => ((n - df + 0.5) / (df + 0.5)).ln().max(0.0),
+            Self::TfIdf => (n / df).ln(),
+            Self::Binary | Self::Tf => 1.0,
+        }
+    }
+}
+
+impl fmt::Display for Weighting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Weighting {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|w| w.name() == text)
+            .ok_or_else(|| Error::unknown("weighting", text, Self::ALL.map(Self::name)))
+    }
+}
+
+/// A weighting with what it learned from training documents: one number for each feature, and `avdl`.
+///
+/// None of that depends on which features come after, so one weighter serves every size of a nested sweep. What does
+/// depend on the size is the scale of `tfidf`: the length of a vector is taken over the features that are asked for,
+/// so a prefix of a vector is that prefix divided by its own norm. The other weightings need no scale, and the vector of a
+/// size is a plain prefix of the vector of all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weighter {
+    weighting: Weighting,
+    /// What a component is multiplied with, feature by feature.
+    factors: Vec<f64>,
+    mean_length: f64,
+}
+
+impl Weighter {
+    /// Learns from training documents.
+    pub fn fit(weighting: Weighting, problem: &Problem) -> Self {
+        let n = problem.documents();
+        let factor = |df| match weighting {
+            Weighting::Okapi => weighting.idf(df, n).sqrt(),
+            _ => weighting.idf(df, n),
+        };
+        Self { weighting, factors: problem.df().into_iter().map(factor).collect(), mean_length: problem.mean_length() }
+    }
+
+    /// From stored numbers; see [`Weighter::factors`].
+    pub fn from_parts(weighting: Weighting, factors: Vec<f64>, mean_length: f64) -> Result<Self> {
+        if let Some(factor) = factors.iter().find(|f| !f.is_finite()) {
+            return Err(Error::invalid("factor", factor, "must be a finite number"));
+        }
+        if !(mean_length.is_finite() && mean_length >= 0.0) {
+            return Err(Error::invalid("mean length", mean_length, "must be a finite number, 0 or more"));
+        }
+        Ok(Self { weighting, factors, mean_length })
+    }
+
+    /// The first `size` features of the same.
+    pub fn prefix(&self, size: usize) -> Self {
+        Self { factors: self.factors[..size.min(self.factors.len())].to_vec(), ..self.clone() }
+    }
+
+    /// The weighting.
+    pub fn weighting(&self) -> Weighting {
+        self.weighting
+    }
+
+    /// What a component is multiplied with, feature by feature: `log(n/df)`, `√idf`, or 1.
+    pub fn factors(&self) -> &[f64] {
+        &self.factors
+    }
+
+    /// `avdl`.
+    pub fn mean_length(&self) -> f64 {
+        self.mean_length
+    }
+
+    /// Number of features it knows.
+    pub fn features(&self) -> usize {
+        self.factors.len()
+    }
+
+    /// Writes the components of a document's vector, one for each of its features, into `weights`, replacing what was
+    /// there. Features beyond those known weigh 0.
+    pub fn weigh(&self, document: Query<'_>, weights: &mut Vec<f64>) {
+        weights.clear();
+        weights.resize(document.features.len(), 0.0);
+        // Known features are a prefix, because features ascend.
+        let mut next = weights.iter_mut();
+        let scale = self.visit(document, |_, weight| {
+            if let Some(place) = next.next() {
+                *place = weight;
+            }
+        });
+        weights.iter_mut().for_each(|w| *w *= scale);
+    }
+
+    /// Calls `each` with the known features and their components before scaling, in order, and returns the scale: who
+    /// only needs sums over the vector scales them once and needs no memory for the vector.
+    #[inline]
+    pub(crate) fn visit(&self, document: Query<'_>, mut each: impl FnMut(usize, f64)) -> f64 {
+        let known = document.features.partition_point(|&f| (f as usize) < self.factors.len());
+        let entries = document.features[..known].iter().map(|&f| f as usize).zip(document.counts.iter().copied());
+        match self.weighting {
+            Weighting::Okapi => {
+                let saturation = okapi_saturation(document.length, self.mean_length);
+                for (feature, tf) in entries {
+                    let tf = f64::from(tf);
+                    each(feature, tf / (saturation + tf) * self.factors[feature]);
+                }
+                1.0
+            }
+            Weighting::TfIdf => {
+                let mut square = 0.0;
+                for (feature, tf) in entries {
+                    // Most words occur once, and a logarithm costs more than a branch.
+                    let dampened = if tf == 1 { 1.0 } else { 1.0 + f64::from(tf).ln() };
+                    let weight = dampened * self.factors[feature];
+                    square += weight * weight;
+                    each(feature, weight);
+                }
+                if square > 0.0 { 1.0 / square.sqrt() } else { 0.0 }
+            }
+            Weighting::Binary => {
+                entries.for_each(|(feature, _)| each(feature, self.factors[feature]));
+                1.0
+            }
+            Weighting::Tf => {
+                entries.for_each(|(feature, tf)| each(feature, f64::from(tf) * self.factors[feature]));
+                1.0
+            }
+        }
+    }
+}
+
+/// `0.5 + 1.5·dl/avdl`, what a document's length adds to the denominator of okapi (SPEC 6); a quotient with a zero
+/// denominator is 0.
+pub fn okapi_saturation(length: u32, mean_length: f64) -> f64 {
+    if mean_length > 0.0 { 0.5 + 1.5 * f64::from(length) / mean_length } else { 0.5 }
+}
+
+/// A document reduced to its first `size` features.
+pub(crate) fn prefix(document: Query<'_>, size: usize) -> Query<'_> {
+    let end = document.features.partition_point(|&f| (f as usize) < size);
+    Query { features: &document.features[..end], counts: &document.counts[..end], ..document }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counts::Counts;
+
+    /// Four documents; the features are a, b, c in that order.
+    fn problem() -> Problem {
+        let counts = Counts::from_rows(&[
+            (vec!["a", "b", "b"], vec!["X"]),
+            (vec!["a", "c", "c", "c", "c"], vec!["Y"]),
+            (vec!["a"], vec!["X"]),
+            (vec!["d", "d", "d"], vec![]),
+        ]);
+        Problem::new(&counts, &[0, 1, 2, 3], &[0, 1, 2])
+    }
+
+    fn weigh(weighting: Weighting, row: usize) -> Vec<f64> {
+        let problem = problem();
+        let mut weights = vec![7.0; 9];
+        Weighter::fit(weighting, &problem).weigh(problem.query(row), &mut weights);
+        weights
+    }
+
+    #[track_caller]
+    fn close(found: &[f64], expected: &[f64]) {
+        assert_eq!(found.len(), expected.len());
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?} is not {expected:?}");
+    }
+
+    /// By hand from SPEC 6: n = 4, avdl = 12/4 = 3; df: a 3, b 1, c 1.
+    #[test]
+    fn follows_the_formulas() {
+        let idf = (3.5f64 / 1.5).ln();
+        // df(a) = 3 of 4: the logarithm is negative and the floor applies.
+        close(&weigh(Weighting::Okapi, 0), &[0.0, 2.0 / (0.5 + 1.5 + 2.0) * idf.sqrt()]);
+        close(&weigh(Weighting::Okapi, 1), &[0.0, 4.0 / (0.5 + 1.5 * 5.0 / 3.0 + 4.0) * idf.sqrt()]);
+        let (a, c) = ((4.0f64 / 3.0).ln(), (1.0 + 4.0f64.ln()) * 4.0f64.ln());
+        let norm = (a * a + c * c).sqrt();
+        close(&weigh(Weighting::TfIdf, 1), &[a / norm, c / norm]);
+        close(&weigh(Weighting::TfIdf, 2), &[1.0]);
+        close(&weigh(Weighting::Binary, 1), &[1.0, 1.0]);
+        close(&weigh(Weighting::Tf, 1), &[1.0, 4.0]);
+        for weighting in Weighting::ALL {
+            close(&weigh(weighting, 3), &[]);
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_weighed_as_a_problem_of_its_size() {
+        let problem = problem();
+        for weighting in Weighting::ALL {
+            let whole = Weighter::fit(weighting, &problem);
+            let mut found = Vec::new();
+            let mut expected = Vec::new();
+            for size in 0..=3 {
+                for row in 0..4 {
+                    whole.weigh(prefix(problem.query(row), size), &mut found);
+                    whole.prefix(size).weigh(problem.query(row), &mut expected);
+                    // The second keeps a place for unknown features; they weigh 0.
+                    assert_eq!(found[..], expected[..found.len()]);
+                    assert!(expected[found.len()..].iter().all(|&w| w == 0.0));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_and_ubiquitous_features_weigh_nothing() {
+        let problem = problem();
+        let query = Query { features: &[0, 9], counts: &[1, 1], length: 2 };
+        let mut weights = Vec::new();
+        for weighting in Weighting::ALL {
+            Weighter::fit(weighting, &problem).weigh(query, &mut weights);
+            assert_eq!(weights[1], 0.0);
+            assert!(weights.iter().all(|w| w.is_finite()));
+        }
+        // Every document has the term: log(n/df) = 0, a vector of length 0 stays 0.
+        let counts = Counts::from_rows(&[(vec!["a"], vec!["X"]), (vec!["a"], vec!["Y"])]);
+        let everywhere = Problem::new(&counts, &[0, 1], &[0]);
+        Weighter::fit(Weighting::TfIdf, &everywhere).weigh(everywhere.query(0), &mut weights);
+        assert_eq!(weights, [0.0]);
+    }
+
+    #[test]
+    fn names_round_trip() {
+        for weighting in Weighting::ALL {
+            assert_eq!(weighting.to_string().parse::<Weighting>().unwrap(), weighting);
+        }
+        let error = "tf-idf".parse::<Weighting>().unwrap_err().to_string();
+        assert!(error.contains("did you mean tfidf"), "{error}");
+    }
+}
