@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::assignment::{Tally, compare};
 use super::evaluation::document_value;
-use super::names::{Average, Family, Measure};
 use super::totals::{ExactSum, Layout, MeasureValue, Totals, is_document_wise, is_zero_by_zero, takes_part};
+use super::{Average, Family, Measure};
 use crate::label::Scored;
 use crate::{Error, Result};
 

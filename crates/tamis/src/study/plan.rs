@@ -4,11 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::classifier::ClassifierPlan;
 use super::keep::Keep;
 use crate::corpus::{Digits, SplitPlan, TextOptions, Words, stop_words};
 use crate::features::{LambdaOptions, Selector};
-use crate::label::Threshold;
+use crate::label::{ClassifierSpec, Threshold};
 use crate::measure::simulation::SimulationOptions;
 use crate::measure::{Family, Measure, Resampling};
 use crate::{Error, Result};
@@ -119,7 +118,7 @@ pub struct Grid {
     /// A selector run at one size besides, that the others are compared with.
     pub baseline: Option<Baseline>,
     /// Classifiers.
-    pub classifiers: Vec<ClassifierPlan>,
+    pub classifiers: Vec<ClassifierSpec>,
     /// How labels are decided; at least one.
     pub thresholds: Vec<Decision>,
     /// Folds of the training documents on which thresholds are tuned.
@@ -217,8 +216,13 @@ impl Decision {
         self != Self::Policy(Threshold::None)
     }
 
-    /// Whether its labels make up a measure.
-    fn gives(self, measure: Measure) -> bool {
+    /// Whether it gives a measure of decided labels.
+    pub(super) fn gives_decided(self, measure: Measure) -> bool {
+        measure.family() == Family::Decided && self.gives(measure)
+    }
+
+    /// Whether it gives a measure at all; ranked lists need no decision.
+    pub(super) fn gives(self, measure: Measure) -> bool {
         use crate::measure::Average::Micro;
         match (measure.family(), self) {
             (Family::Ranked, _) => true,
@@ -333,6 +337,12 @@ impl Grid {
             methods.push(Method { selector: selector.clone(), sizes: vec![*size] });
         }
         methods
+    }
+
+    /// The selectors whose preferences are recorded: those with a ranking, when the plan asks for a profile.
+    pub(super) fn profiled(&self) -> impl Iterator<Item = &Selector> {
+        let asked = self.profile.is_some();
+        self.selectors.iter().filter(move |s| asked && s.as_search().is_none() && !s.has_auto())
     }
 
     /// Whether labels are decided in a way that must be tuned.
