@@ -303,3 +303,88 @@ fn labels_without_training_documents_are_reported() {
     assert_eq!(split.untrained, ["rare"]);
     assert_eq!((split.untrained_documents, split.labels, split.train, split.test), (1, 3, 20, 11));
 }
+
+mod folders {
+    use super::*;
+    use std::fs;
+    use tamis::study::{CorpusNote, Folder, Record, write_csv};
+
+    const SMALL: &str = r#"
+name = "test"
+[splits]
+how = "random(0.4,3)"
+[selectors]
+list = ["chi2max", "ig@1"]
+[sizes]
+at = [3, 20]
+[classifiers]
+list = ["knn(7)", "bayes"]
+[measures]
+list = ["RPrec"]
+"#;
+
+    fn note(counts: &Counts) -> Option<CorpusNote> {
+        Some(CorpusNote::of("test", counts))
+    }
+
+    #[test]
+    fn torn_and_unfinished_rows_are_done_again() {
+        let counts = corpus(60);
+        let plan = plan(SMALL);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("study");
+        let mut sink = Folder::create(&path, &plan, SMALL, 1, note(&counts)).unwrap();
+        run(&plan, Some(&counts), 1, &mut sink, &Silent).unwrap();
+        drop(sink);
+        let whole = fs::read(path.join("rows.jsonl")).unwrap();
+        assert!(whole.len() > 1000);
+        // A crash can leave any prefix; a few, among them the empty one, ones in a line and ones between lines.
+        let line = whole.iter().position(|b| *b == b'\n').unwrap() + 1;
+        for end in [0, 1, line - 1, line, line + 1, whole.len() / 2, whole.len() / 3, whole.len() - 1, whole.len()] {
+            fs::write(path.join("rows.jsonl"), &whole[..end]).unwrap();
+            let mut sink = Folder::resume(&path, &plan, SMALL, 1, note(&counts)).unwrap();
+            run(&plan, Some(&counts), 1, &mut sink, &Silent).unwrap();
+            assert!(fs::read(path.join("rows.jsonl")).unwrap() == whole, "cut at {end}");
+        }
+        let record = Record::read(&path).unwrap();
+        assert_eq!(record.plan, plan);
+        assert!(record.times.len() >= 9 && record.rows.len() == 3 * (1 + 2 * 2 * 2));
+        write_csv(&record.rows, path.join("rows.csv")).unwrap();
+        let csv = fs::read_to_string(path.join("rows.csv")).unwrap();
+        assert!(csv.starts_with(
+            "split,classifier,selector,size,features,threshold,lambda,n,RPrec\n1,knn(7),chi2max,3,3,none,,,"
+        ));
+        assert_eq!(csv.lines().count(), 1 + 24);
+    }
+
+    #[test]
+    fn other_folders_are_refused() {
+        let counts = corpus(60);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let plan_ = plan(SMALL);
+        let mut sink = Folder::create(path, &plan_, SMALL, 1, note(&counts)).unwrap();
+        let second = Folder::resume(path, &plan_, SMALL, 1, note(&counts));
+        // Nothing is written yet, so a second one may begin; but not while the first one is at it.
+        assert!(second.unwrap_err().to_string().contains("another tamis is running"));
+        run(&plan_, Some(&counts), 1, &mut sink, &Silent).unwrap();
+        drop(sink);
+        let error = |result: Result<Folder>| result.unwrap_err().to_string();
+        assert!(error(Folder::create(path, &plan_, SMALL, 1, note(&counts))).contains("--resume"));
+        let text = SMALL.replace("\"ig@1\"", "\"ig@2\"").replace("[3, 20]", "[3, 30]");
+        let refused = error(Folder::resume(path, &plan(&text), &text, 1, note(&counts)));
+        assert!(refused.contains("- \"ig@1\"\n+ \"ig@2\"") && refused.contains("- 20\n+ 30"), "{refused}");
+        let refused = error(Folder::resume(path, &plan_, SMALL, 2, note(&counts)));
+        assert!(refused.contains("- \"seed\": 1,\n+ \"seed\": 2,"), "{refused}");
+        let refused = error(Folder::resume(path, &plan_, SMALL, 1, note(&corpus(61))));
+        assert!(refused.contains("another corpus") && refused.contains("- \"documents\": 60"), "{refused}");
+        // Words that do not change the rows may change.
+        let text = SMALL.replace("name = \"test\"", "name = \"test\"\nabout = \"more\"");
+        assert!(Folder::resume(path, &plan(&text), &text, 1, note(&counts)).is_ok());
+        fs::write(path.join("rows.jsonl"), "{\"row\":\"split\"}\n").unwrap();
+        let mut sink = Folder::resume(path, &plan_, SMALL, 1, note(&counts)).unwrap();
+        let error = run(&plan_, Some(&counts), 1, &mut sink, &Silent).unwrap_err().to_string();
+        assert!(error.contains("rows.jsonl:1: is not a row"), "{error}");
+        assert!(Record::read(path.join("nothing")).unwrap_err().to_string().contains("no folder of a study"));
+    }
+}
