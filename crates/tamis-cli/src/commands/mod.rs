@@ -1,5 +1,6 @@
 //! One short file for each subcommand.
 
+mod calibrate;
 mod classify;
 mod complete;
 mod convert;
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     Rank(rank::Args),
     Fit(fit::Args),
     Classify(classify::Args),
+    Calibrate(calibrate::Args),
     Evaluate(evaluate::Args),
     Compare(evaluate::CompareArgs),
     Explain(explain::Args),
@@ -49,6 +51,7 @@ impl Command {
             Self::Rank(args) => rank::run(args, global),
             Self::Fit(args) => fit::run(args, global),
             Self::Classify(args) => classify::run(args, global),
+            Self::Calibrate(args) => calibrate::run(args, global),
             Self::Evaluate(args) => evaluate::run(args, global),
             Self::Compare(args) => evaluate::compare(args, global),
             Self::Explain(args) => explain::run(args, global),

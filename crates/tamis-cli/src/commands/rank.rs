@@ -231,7 +231,7 @@ fn compare(
     let mut pairs = Vec::new();
     for (i, first) in rankings.iter().enumerate() {
         for (j, second) in rankings.iter().enumerate().skip(i + 1) {
-            pairs.push((i, j, overlap::of_rankings(first, second, table.terms(), &sizes)));
+            pairs.push((i, j, overlap::of_rankings(first, second, &sizes)));
         }
     }
     if format == Format::Json {
@@ -284,7 +284,6 @@ fn compare(
 fn stability(args: &Args, counts: &Counts, resamples: usize, global: &Global) -> anyhow::Result<()> {
     let options = ResampleOptions { resamples, seed: global.seed, ..ResampleOptions::default() };
     let rows_of = counts.training();
-    let candidates = counts.vocabulary.len();
     let mut rows = Rows::new(["selector", "size", "Jaccard", "Kuncheva"]);
     let mut values = Vec::new();
     for selector in &args.by {
@@ -294,7 +293,7 @@ fn stability(args: &Args, counts: &Counts, resamples: usize, global: &Global) ->
             Some(top) => vec![top],
             None => SIZES.into_iter().filter(|&s| s < longest).collect(),
         };
-        for o in overlap::mean_of_pairs(&rankings, candidates, &sizes) {
+        for o in overlap::mean_of_pairs(&rankings, &sizes) {
             rows.push([
                 selector.to_string(),
                 o.size.to_string(),

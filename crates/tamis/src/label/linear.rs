@@ -234,12 +234,16 @@ impl Outputs {
             Self::Posteriors(labels) => {
                 let highest = v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let log_sum = highest + v.iter().map(|x| (x - highest).exp()).sum::<f64>().ln();
-                v.iter_mut().for_each(|x| *x -= log_sum);
+                for x in v.iter_mut() {
+                    *x -= log_sum;
+                }
                 plain(labels, v, ranked);
             }
             Self::Odds(labels) => {
                 // −log(1 + e^−v), without overflow on either side.
-                v.iter_mut().for_each(|x| *x = x.min(0.0) - (-x.abs()).exp().ln_1p());
+                for x in v.iter_mut() {
+                    *x = x.min(0.0) - (-x.abs()).exp().ln_1p();
+                }
                 plain(labels, v, ranked);
             }
             Self::Votes { labels, pairs } => {
@@ -357,7 +361,9 @@ impl Linear {
         let mut row = if every.is_empty() { vec![0.0; outputs.len()] } else { every.clone() };
         weights.row(at).for_each(|(output, weight)| row[output] += weight);
         if let Some(common) = common.get(at) {
-            row.iter_mut().for_each(|w| *w += common);
+            for weight in &mut row {
+                *weight += common;
+            }
         }
         per_label(outputs, row)
     }
@@ -385,7 +391,9 @@ impl Linear {
         let scale = self.parts.weighter.visit(document, |feature, value| {
             features.push((feature as u32, value * self.feature_weights(feature as u32)[at]));
         });
-        features.iter_mut().for_each(|(_, x)| *x *= scale);
+        for (_, x) in &mut features {
+            *x *= scale;
+        }
         Some(Explanation { bias: self.bias(label), features })
     }
 
@@ -448,7 +456,9 @@ fn per_label(outputs: &Outputs, mut numbers: Vec<f64>) -> Vec<f64> {
         Outputs::Values(_) | Outputs::Odds(_) => numbers,
         Outputs::Posteriors(labels) => {
             let mean = numbers.iter().sum::<f64>() / labels.len().max(1) as f64;
-            numbers.iter_mut().for_each(|x| *x -= mean);
+            for x in &mut numbers {
+                *x -= mean;
+            }
             numbers
         }
         Outputs::Votes { labels, pairs } => {

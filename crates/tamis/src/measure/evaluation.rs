@@ -345,7 +345,7 @@ fn ascending<'a>(labels: &'a [u32], buffer: &'a mut Vec<u32>) -> &'a [u32] {
 }
 
 /// The value of a document-wise measure for a document that takes part; 0/0 = 0.
-fn document_value(measure: Measure, ranked: &[Scored], truth: &[u32], own: &Tally, labels: usize) -> f64 {
+pub(super) fn document_value(measure: Measure, ranked: &[Scored], truth: &[u32], own: &Tally, labels: usize) -> f64 {
     let exact = || Some(f64::from(u8::from(own.wrong + own.missed == 0)));
     let value = match measure {
         Measure::RPrec => ranking::r_precision(ranked, truth),

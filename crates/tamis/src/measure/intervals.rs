@@ -31,7 +31,7 @@ impl Default for Resampling {
 }
 
 impl Resampling {
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.replicates == 0 {
             return Err(Error::invalid("replicates", self.replicates, "must be at least 1"));
         }

@@ -9,6 +9,7 @@ pub mod simulation;
 
 mod beta;
 mod evaluation;
+mod grid;
 mod hierarchical;
 mod intervals;
 mod names;
@@ -18,6 +19,7 @@ mod totals;
 pub use assignment::{CoOccurrence, Confusion, ConfusionCell, Tally};
 pub use beta::Beta;
 pub use evaluation::{Evaluation, EvaluationOptions, LabelRow};
+pub use grid::EvaluationGrid;
 pub use hierarchical::{Ancestry, HierarchicalTally};
 pub use intervals::{Comparison, Interval, Resampling};
 pub use names::{Average, Measure};

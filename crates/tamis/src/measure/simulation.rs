@@ -72,7 +72,7 @@ impl Default for SimulationOptions {
 }
 
 impl SimulationOptions {
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let at_least_one = [("sets", self.sets), ("documents", self.documents), ("min_true", self.min_true)];
         for (option, value) in at_least_one {
             if value == 0 {

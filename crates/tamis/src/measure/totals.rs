@@ -136,6 +136,16 @@ impl Totals {
         }
     }
 
+    /// From sums taken elsewhere; `tallies` are by label, or one for all of them.
+    pub(super) fn from_sums(
+        by_truth: [u64; 3],
+        sums: Vec<ExactSum>,
+        zero_divisions: Vec<u64>,
+        tallies: Vec<Tally>,
+    ) -> Self {
+        Self { documents: by_truth.iter().sum(), by_truth, sums, zero_divisions, tallies, ..Self::default() }
+    }
+
     /// Back to nothing, keeping the memory.
     pub(super) fn clear(&mut self) {
         self.documents = 0;
@@ -284,7 +294,7 @@ fn zero_for_none(value: Option<f64>) -> (Option<f64>, u64) {
     }
 }
 
-fn is_zero_by_zero(measure: Measure, own: &Tally) -> bool {
+pub(super) fn is_zero_by_zero(measure: Measure, own: &Tally) -> bool {
     match measure {
         Measure::Precision(_) => own.decided() == 0,
         Measure::Recall(_) => own.support() == 0,

@@ -63,7 +63,7 @@ fn overlaps(table: &Contingency, rankings: &[Ranking]) -> String {
     let mut values = Vec::new();
     for first in rankings {
         for second in rankings {
-            values.push(overlap::of_rankings(first, second, terms, &size)[0].jaccard);
+            values.push(overlap::of_rankings(first, second, &size)[0].jaccard);
         }
     }
     let names: Vec<String> = COMPARED.iter().map(|&n| n.to_owned()).collect();

@@ -63,47 +63,53 @@ fn select_from(
     kept
 }
 
-/// A number that exactly k of the values reach; or, if values tie, the k-th largest; or `floor`, if no more than k reach
-/// that. Values and floor are positive, k at least 1.
+/// A number that exactly k of the values reach; or, if values tie, the k-th largest. There are more than k values; they
+/// are positive, as is k.
 ///
-/// Interpolation between two counts, taking turns with bisection, over the bits of positive floats, which order as the
-/// floats do. Each step counts without a branch, which beats a quick-select on the few hundred values there are.
-pub(super) fn kth(values: &[f64], k: usize, floor: f64) -> f64 {
+/// Interpolation on the number of values that reach a bar, over the bits of positive floats, which order as the floats
+/// do. Each step counts without a branch, which beats a quick-select on the few hundred values there are.
+pub(super) fn kth(values: &[f64], k: usize) -> f64 {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2, as the line above made sure.
-        return unsafe { avx2::kth(values, k, floor) };
+        return unsafe { avx2::kth(values, k) };
     }
-    kth_any(values, k, floor)
+    kth_any(values, k)
 }
 
 #[inline(always)]
-fn kth_any(values: &[f64], k: usize, floor: f64) -> f64 {
+fn kth_any(values: &[f64], k: usize) -> f64 {
+    let (mut smallest, mut largest) = ([f64::INFINITY; 4], [0.0f64; 4]);
     let (fours, rest) = values.as_chunks::<4>();
-    let larger = |a: f64, b: f64| if b > a { b } else { a };
-    let mut lanes = [floor; 4];
     for four in fours {
-        lanes = std::array::from_fn(|i| larger(lanes[i], four[i]));
+        for i in 0..4 {
+            smallest[i] = smallest[i].min(four[i]);
+            largest[i] = largest[i].max(four[i]);
+        }
     }
-    let largest = lanes.iter().chain(rest).copied().fold(floor, larger);
-    // `low` is reached by at least k, `high` by fewer; both with their counts.
-    let (mut low, mut low_count) = (floor.to_bits(), values.len());
-    let (mut high, mut high_count) = (largest.to_bits() + 1, 0);
-    let mut interpolate = true;
+    let smallest = smallest.iter().chain(rest).copied().fold(f64::INFINITY, f64::min);
+    let largest = largest.iter().chain(rest).copied().fold(0.0, f64::max);
+    // More than k values reach `low`, fewer reach `high`; by how many is what interpolation goes by.
+    let (mut low, mut above) = (smallest.to_bits(), (values.len() - k) as i64);
+    let (mut high, mut below) = (largest.to_bits() + 1, k as i64);
+    let mut steps = 0;
     while high - low > 1 {
-        let share = (low_count as i32 - k as i32) as f64 / (low_count as i32 - high_count as i32) as f64;
+        // Where values tie there may be no bar for exactly k: bisection then ends the search.
+        let share = if steps < 12 { above as f64 / (above + below) as f64 } else { 0.5 };
+        steps += 1;
         let between = (high - low) as i64;
-        let step = if interpolate { (between as f64 * share) as i64 } else { between / 2 };
-        let middle = low + step.clamp(1, between - 1) as u64;
-        interpolate = !interpolate;
+        let middle = low + ((between as f64 * share) as i64).clamp(1, between - 1) as u64;
         let bar = f64::from_bits(middle);
-        let reaching = values.iter().map(|&value| u64::from(value >= bar)).sum::<u64>() as usize;
-        if reaching == k {
+        let excess = values.iter().map(|&value| i64::from(value >= bar)).sum::<i64>() - k as i64;
+        if excess == 0 {
             return bar;
         }
-        let too_few = reaching < k;
-        (low, low_count) = if too_few { (low, low_count) } else { (middle, reaching) };
-        (high, high_count) = if too_few { (middle, reaching) } else { (high, high_count) };
+        // Which end moves cannot be predicted, so this is not to become a branch.
+        let enough = excess > 0;
+        low = if enough { middle } else { low };
+        above = if enough { excess } else { above };
+        high = if enough { high } else { middle };
+        below = if enough { below } else { -excess };
     }
     f64::from_bits(low)
 }
@@ -117,8 +123,8 @@ mod avx2 {
     };
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn kth(values: &[f64], k: usize, floor: f64) -> f64 {
-        super::kth_any(values, k, floor)
+    pub(super) fn kth(values: &[f64], k: usize) -> f64 {
+        super::kth_any(values, k)
     }
 
     #[target_feature(enable = "avx2")]
@@ -142,13 +148,16 @@ mod avx2 {
         kept_documents: &mut [u32],
         kept_values: &mut [f64],
     ) -> usize {
-        let whole = values.len() & !3;
+        let whole = values.len() & !15;
         let bar = _mm256_set1_pd(floor);
         let mut kept = 0;
-        for i in (0..whole).step_by(4) {
-            let four = Four::load(&documents[i..], &values[i..]);
-            if four.reaching(bar) != 0 {
-                kept += four.store_reaching(bar, &mut kept_documents[kept..], &mut kept_values[kept..]);
+        for i in (0..whole).step_by(16) {
+            let fours: [Four; 4] = std::array::from_fn(|j| Four::load(&documents[i + 4 * j..], &values[i + 4 * j..]));
+            // Most runs of sixteen hold none; the others are copied without further questions.
+            if fours.iter().fold(0, |any, four| any | four.reaching(bar)) != 0 {
+                for four in fours {
+                    kept += four.store_reaching(bar, &mut kept_documents[kept..], &mut kept_values[kept..]);
+                }
             }
         }
         super::select_from(&documents[whole..], &values[whole..], floor, kept_documents, kept_values, kept)
@@ -275,7 +284,7 @@ mod tests {
             prop_assume!(values.len() > k);
             let mut sorted = values.clone();
             sorted.sort_by(|a, b| b.total_cmp(a));
-            for bar in [kth(&values, k, f64::from_bits(1)), kth_any(&values, k, f64::from_bits(1))] {
+            for bar in [kth(&values, k), kth_any(&values, k)] {
                 let reaching = values.iter().filter(|&&v| v >= bar).count();
                 prop_assert_eq!(reaching, sorted.iter().filter(|&&v| v >= sorted[k - 1]).count());
                 prop_assert!(reaching == k || bar == sorted[k - 1]);

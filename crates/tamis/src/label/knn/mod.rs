@@ -157,7 +157,7 @@ impl Knn {
             for &term in terms.iter() {
                 block.add(term, sums);
             }
-            let values = &mut sums[..block.len];
+            let values = &mut sums[..block.len()];
             if self.options.similarity == Similarity::Cosine {
                 scale(values, query_scale, &self.inverse_norms[block.first as usize..]);
             }

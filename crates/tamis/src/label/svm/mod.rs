@@ -152,7 +152,7 @@ struct Solved {
     solution: Solution,
     plane: Plane,
     /// For each document with a dual variable above 0, ascending: the variable divided by the document's cost.
-    shares: Vec<(u32, f64)>,
+    shares: duals::Shares,
 }
 
 /// Features × planes.

@@ -35,6 +35,18 @@ impl Best {
         self.mixed = false;
     }
 
+    /// Takes the state of another.
+    pub(super) fn copy(&mut self, other: &Self) {
+        let room = other.len + SLACK;
+        if self.documents.len() < room {
+            self.documents.resize(room, 0);
+            self.similarities.resize(room, 0.0);
+        }
+        self.documents[..other.len].copy_from_slice(other.documents());
+        self.similarities[..other.len].copy_from_slice(other.similarities());
+        (self.k, self.len, self.floor, self.mixed) = (other.k, other.len, other.floor, other.mixed);
+    }
+
     pub(super) fn documents(&self) -> &[u32] {
         &self.documents[..self.len]
     }
@@ -69,7 +81,7 @@ impl Best {
     /// Raises the floor to where only k documents reach it, or more when they tie, and drops the others.
     fn raise_floor(&mut self) {
         let (documents, similarities) = (&mut self.documents[..self.len], &mut self.similarities[..self.len]);
-        self.floor = kth(similarities, self.k, self.floor);
+        self.floor = kth(similarities, self.k).max(self.floor);
         self.len = retain(documents, similarities, self.floor);
     }
 

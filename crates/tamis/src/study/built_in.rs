@@ -1,0 +1,51 @@
+//! The plans that come with the program, one for each paper's experiment.
+
+use super::Plan;
+use crate::{Error, Result};
+
+/// A plan that comes with the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuiltIn {
+    /// Its name.
+    pub name: &'static str,
+    /// Its text, TOML.
+    pub text: &'static str,
+}
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        &[$(BuiltIn { name: $name, text: include_str!(concat!("../../../../studies/", $name, ".toml")) }),*]
+    };
+}
+
+/// All of them.
+pub const BUILT_IN: &[BuiltIn] = built_in!["olsson-simulation", "olsson-preliminary", "olsson-validation"];
+
+impl BuiltIn {
+    /// The plan of a name.
+    pub fn find(name: &str) -> Result<&'static Self> {
+        let found = BUILT_IN.iter().find(|plan| plan.name == name);
+        found.ok_or_else(|| Error::unknown("study", name, BUILT_IN.iter().map(|plan| plan.name)))
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> Result<Plan> {
+        Plan::parse(self.text, format!("{}.toml", self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plan_is_right_and_has_a_corpus() {
+        for built_in in BUILT_IN {
+            let plan = built_in.plan().unwrap_or_else(|e| panic!("{}: {e}", built_in.name));
+            assert_eq!(plan.name, built_in.name);
+            assert!(plan.grid().is_none() || plan.corpus.default.is_some(), "{}", plan.name);
+            assert!(plan.paper.is_some() && !plan.about.is_empty());
+        }
+        assert!(BuiltIn::find("olsson").unwrap_err().to_string().contains("olsson-preliminary"));
+    }
+}

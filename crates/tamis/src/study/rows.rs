@@ -1,0 +1,229 @@
+//! What a study writes: one line of JSON for each result.
+
+use std::fmt;
+
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::plan::Size;
+use crate::features::search::Ended;
+use crate::measure::Measure;
+use crate::measure::simulation::Judged;
+
+/// Something for each measure, in the order of the plan.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Values<T>(pub Vec<(Measure, T)>);
+
+impl<T> Values<T> {
+    /// What there is for a measure.
+    pub fn get(&self, measure: Measure) -> Option<&T> {
+        self.0.iter().find(|(m, _)| *m == measure).map(|(_, value)| value)
+    }
+}
+
+impl<T: Serialize> Serialize for Values<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (measure, value) in &self.0 {
+            map.serialize_entry(measure, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Values<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
+            type Value = Values<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("values by measure")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Values<T>, A::Error> {
+                let mut values = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    values.push(entry);
+                }
+                Ok(Values(values))
+            }
+        }
+        deserializer.deserialize_map(InOrder(std::marker::PhantomData))
+    }
+}
+
+/// One line of a study's rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "row", rename_all = "lowercase")]
+pub enum Row {
+    /// A split and what it leaves to learn from.
+    Split(SplitRow),
+    /// What terms a selector prefers on a split.
+    Profile(ProfileRow),
+    /// A classifier with so many terms of a selector on a split.
+    Result(ResultRow),
+    /// A simulated set.
+    Set(SetRow),
+}
+
+/// A split and what it leaves to learn from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SplitRow {
+    /// Counted from 1.
+    pub split: u32,
+    /// Training documents.
+    pub train: usize,
+    /// Test documents.
+    pub test: usize,
+    /// Terms in training documents.
+    pub terms: usize,
+    /// Labels with a training document.
+    pub labels: usize,
+    /// Labels of test documents that no training document has: they cannot be found.
+    pub untrained: Vec<String>,
+    /// Test documents that carry one of those.
+    pub untrained_documents: usize,
+}
+
+/// What terms a selector prefers: means over its first terms.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProfileRow {
+    /// Counted from 1.
+    pub split: u32,
+    /// The selector.
+    pub selector: String,
+    /// How many of its terms were looked at.
+    pub terms: usize,
+    /// For each score of the plan's profile its name and the mean, min-max normalised.
+    pub means: Vec<(String, f64)>,
+}
+
+/// How a search went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchNote {
+    /// The criterion's value of the subset found.
+    pub value: f64,
+    /// Swings made.
+    pub swings: u64,
+    /// Subsets compared.
+    pub evaluations: u64,
+    /// Why it ended.
+    pub ended: Ended,
+}
+
+/// One result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResultRow {
+    /// Counted from 1.
+    pub split: u32,
+    /// The classifier.
+    pub classifier: String,
+    /// The selector, as in the plan.
+    pub selector: String,
+    /// The size asked for.
+    pub size: Size,
+    /// The features there were: fewer than asked for when the selector has no more.
+    pub features: usize,
+    /// The threshold.
+    pub threshold: String,
+    /// λ learned for `wfo(auto)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lambda: Option<f64>,
+    /// n of `rcut(best)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n: Option<u32>,
+    /// How a search went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchNote>,
+    /// Measures; null where one does not apply.
+    pub values: Values<Option<f64>>,
+    /// Quotients 0/0 that were taken as 0 (SPEC 8).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub zero_divisions: u64,
+    /// Each test document's values, on request; documents that take no part in a measure are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub documents: Option<Values<Vec<f64>>>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for a reference
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// A simulated set judged for two classifiers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SetRow {
+    /// Counted from 1.
+    pub set: u32,
+    /// The first classifier.
+    pub a: Judged,
+    /// The second.
+    pub b: Judged,
+}
+
+impl Row {
+    /// The line, with its end.
+    pub(super) fn line(&self) -> String {
+        let mut line = serde_json::to_string(self).expect("names and finite numbers can be written as JSON");
+        line.push('\n');
+        line
+    }
+}
+
+/// How long something took. Times are kept apart from rows, which are the same on every machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Split, counted from 1.
+    pub split: u32,
+    /// `unit`, `search` or `lambda`.
+    pub what: String,
+    /// Classifier, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classifier: Option<String>,
+    /// Selector, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
+    /// Size, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+    /// Classifications, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classifications: Option<u64>,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_read_back_the_same() {
+        let measures = |names: &[&str]| names.iter().map(|n| n.parse().unwrap()).collect::<Vec<Measure>>();
+        let [f1, rprec] = measures(&["F1@micro", "RPrec"])[..] else { panic!() };
+        let row = Row::Result(ResultRow {
+            split: 2,
+            classifier: "knn".into(),
+            selector: "lr(chi2max,chi2avg)@1".into(),
+            size: Size::All,
+            features: 17,
+            threshold: "rcut(best)".into(),
+            lambda: None,
+            n: Some(3),
+            search: None,
+            values: Values(vec![(rprec, Some(0.1 + 0.2)), (f1, None)]),
+            zero_divisions: 0,
+            documents: None,
+        });
+        let line = row.line();
+        assert_eq!(
+            line,
+            "{\"row\":\"result\",\"split\":2,\"classifier\":\"knn\",\"selector\":\"lr(chi2max,chi2avg)@1\",\
+             \"size\":\"all\",\"features\":17,\"threshold\":\"rcut(best)\",\"n\":3,\
+             \"values\":{\"RPrec\":0.30000000000000004,\"F1@micro\":null}}\n"
+        );
+        assert_eq!(serde_json::from_str::<Row>(&line).unwrap(), row);
+    }
+}

@@ -1,0 +1,193 @@
+//! One classifier over many selections of terms: every ranked list of every test document, each piece of work shared.
+
+use rayon::prelude::*;
+
+use super::stop::Stoppable;
+use crate::counts::Counts;
+use crate::label::{
+    BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Nested, Problem, Scored, Scratch, SvmOptions,
+    SweepPlace,
+};
+use crate::{Error, Progress, Result};
+
+/// Terms best first, and how many of them, ascending: nested selections.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Selection {
+    pub(super) terms: Vec<u32>,
+    pub(super) sizes: Vec<usize>,
+}
+
+/// Training and test documents.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'a> {
+    pub(super) counts: &'a Counts,
+    pub(super) train: &'a [usize],
+    pub(super) test: &'a [usize],
+}
+
+/// Gathers ranked lists. A part is made for each run of test documents and merged in document order.
+pub(super) trait Gather: Sync {
+    type Part: Send;
+    /// A part with nothing in it.
+    fn part(&self) -> Self::Part;
+    /// About how many bytes a part takes.
+    fn part_bytes(&self) -> usize;
+    /// Adds a ranked list; `place.document` counts the test documents, `place.ranking` the selections.
+    fn visit(&self, part: &mut Self::Part, place: SweepPlace, ranked: &[Scored]);
+}
+
+/// Test documents that one thread handles at a time.
+const TOGETHER: usize = 32;
+
+/// Parts that may wait to be merged, in bytes.
+const WAITING: usize = 64 << 20;
+
+/// Hands every ranked list of every selection and size to `gather` and its parts to `merge`, in document order.
+///
+/// `progress` counts classifications.
+pub(super) fn sweep<G: Gather>(
+    classifier: &ClassifierSpec,
+    task: Task<'_>,
+    selections: &[Selection],
+    gather: &G,
+    progress: &dyn Progress,
+    mut merge: impl FnMut(G::Part),
+) -> Result<()> {
+    match classifier {
+        ClassifierSpec::Knn(options) => neighbours(options, task, selections, gather, progress, &mut merge),
+        ClassifierSpec::Bayes(options) => {
+            for (number, selection) in selections.iter().enumerate() {
+                bayes(options, task, number, selection, gather, progress, &mut merge)?;
+            }
+            Ok(())
+        }
+        ClassifierSpec::Svm(options) => {
+            for (number, selection) in selections.iter().enumerate() {
+                svm(options, task, number, selection, gather, progress, &mut merge)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Documents that are classified before parts are merged: enough to keep every thread busy, few enough to fit.
+fn block<G: Gather>(gather: &G) -> usize {
+    let busy = 8 * rayon::current_num_threads();
+    (WAITING / gather.part_bytes().max(1)).max(busy) * TOGETHER
+}
+
+fn neighbours<G: Gather>(
+    options: &KnnOptions,
+    task: Task<'_>,
+    selections: &[Selection],
+    gather: &G,
+    progress: &dyn Progress,
+    merge: &mut dyn FnMut(G::Part),
+) -> Result<()> {
+    // Features are all terms, so that every selection is a ranking of them.
+    let terms: Vec<u32> = (0..task.counts.vocabulary.len() as u32).collect();
+    let train = Problem::new(task.counts, task.train, &terms);
+    let rankings: Vec<Nested> =
+        selections.iter().map(|s| Nested { features: s.terms.clone(), sizes: s.sizes.clone() }).collect();
+    let sweep = KnnSweep::over(&train, &rankings, options)?;
+    let block = block(gather);
+    for (number, rows) in task.test.chunks(block).enumerate() {
+        let test = Problem::new(task.counts, rows, &terms);
+        let parts = sweep.fold(
+            &test,
+            progress,
+            |_| gather.part(),
+            |part, place, ranked| {
+                gather.visit(part, SweepPlace { document: number * block + place.document, ..place }, ranked);
+            },
+        )?;
+        parts.into_iter().for_each(&mut *merge);
+    }
+    Ok(())
+}
+
+fn bayes<G: Gather>(
+    options: &BayesOptions,
+    task: Task<'_>,
+    ranking: usize,
+    selection: &Selection,
+    gather: &G,
+    progress: &dyn Progress,
+    merge: &mut dyn FnMut(G::Part),
+) -> Result<()> {
+    let train = Problem::new(task.counts, task.train, &selection.terms);
+    let sweep = options.sweep(&train, &selection.sizes)?;
+    let classify = |part: &mut G::Part, first: usize, test: &Problem, row: usize, memory: &mut Memory| {
+        let Memory { scratch, ranked } = memory;
+        sweep.rank(test.query(row), scratch, ranked, |size, ranked| {
+            gather.visit(part, SweepPlace { document: first + row, ranking, size }, ranked);
+        });
+        selection.sizes.len()
+    };
+    in_blocks(task, &selection.terms, gather, progress, &classify, merge)
+}
+
+fn svm<G: Gather>(
+    options: &SvmOptions,
+    task: Task<'_>,
+    ranking: usize,
+    selection: &Selection,
+    gather: &G,
+    progress: &dyn Progress,
+    merge: &mut dyn FnMut(G::Part),
+) -> Result<()> {
+    let train = Problem::new(task.counts, task.train, &selection.terms);
+    let mut size = 0;
+    options.sweep(&train, &selection.sizes, &Stoppable(progress), |_, fit| {
+        let classify = |part: &mut G::Part, first: usize, test: &Problem, row: usize, memory: &mut Memory| {
+            fit.model.rank(test.query(row), &mut memory.scratch, &mut memory.ranked);
+            gather.visit(part, SweepPlace { document: first + row, ranking, size }, &memory.ranked);
+            1
+        };
+        in_blocks(task, &selection.terms, gather, progress, &classify, merge)?;
+        size += 1;
+        Ok(())
+    })
+}
+
+/// What a thread reuses from document to document.
+#[derive(Default)]
+struct Memory {
+    scratch: Scratch,
+    ranked: Vec<Scored>,
+}
+
+/// Classifies a row of a block (the block's first document, the block, the row); says how many lists that gave.
+type Classify<'a, P> = dyn Fn(&mut P, usize, &Problem, usize, &mut Memory) -> usize + Sync + 'a;
+
+fn in_blocks<G: Gather>(
+    task: Task<'_>,
+    terms: &[u32],
+    gather: &G,
+    progress: &dyn Progress,
+    classify: &Classify<'_, G::Part>,
+    merge: &mut dyn FnMut(G::Part),
+) -> Result<()> {
+    let block = block(gather);
+    for (number, rows) in task.test.chunks(block).enumerate() {
+        let test = Problem::new(task.counts, rows, terms);
+        let runs: Vec<usize> = (0..rows.len()).step_by(TOGETHER).collect();
+        let parts: Vec<G::Part> = runs
+            .into_par_iter()
+            .map_init(Memory::default, |memory, first| {
+                if progress.cancelled() {
+                    return Err(Error::Interrupted);
+                }
+                let mut part = gather.part();
+                let mut lists = 0;
+                for row in first..(first + TOGETHER).min(rows.len()) {
+                    lists += classify(&mut part, number * block, &test, row, memory);
+                }
+                progress.add(lists as u64);
+                Ok(part)
+            })
+            .collect::<Result<_>>()?;
+        parts.into_iter().for_each(&mut *merge);
+    }
+    Ok(())
+}
