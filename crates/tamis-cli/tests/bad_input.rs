@@ -626,3 +626,26 @@ fn standard_input_is_read_once() {
     says(&String::from_utf8_lossy(&output.stderr), &["save them to a file"]);
     assert_eq!(out("rank", &folder.run_with("rank - --by df --format tsv --top 1", SMALL)).lines().count(), 2);
 }
+
+#[test]
+fn taxonomies_that_are_none() {
+    let folder = Folder::small();
+    folder.file("cycle.tsv", "sport\ttopics\ntopics\thobbies\nhobbies\tsport\nspace\ttopics\n");
+    let message = folder.refused("inspect small.jsonl --taxonomy cycle.tsv");
+    says(&message, &["cycle.tsv:", "sport", "topics", "hobbies"]);
+    folder.file("twice.tsv", "sport\ttopics\nspace\ttopics\nsport\thobbies\n");
+    says(&folder.refused("inspect small.jsonl --taxonomy twice.tsv"), &["twice.tsv:3", "sport", "hobbies"]);
+    folder.file("empty.tsv", "");
+    says(&folder.refused("inspect small.jsonl --taxonomy empty.tsv"), &["empty.tsv"]);
+    says(&folder.refused("inspect small.jsonl --taxonomy missing.tsv"), &["missing.tsv: No such file"]);
+    // A label outside is a finding about the corpus.
+    folder.file("short.tsv", "sport\ttopics\n");
+    let problems = folder.ok("inspect small.jsonl --taxonomy short.tsv");
+    says(&problems, &["1 labels are not in the taxonomy: space", "add them"]);
+    folder.file("whole.tsv", "sport\ttopics\nspace\ttopics\n");
+    let value = folder.json("inspect small.jsonl --taxonomy whole.tsv --format json");
+    let expected = serde_json::json!(
+        { "from": "the taxonomy file", "nodes": 3, "roots": 1, "depth": 2, "labels_outside": [] }
+    );
+    assert_eq!(value["hierarchy"], expected);
+}

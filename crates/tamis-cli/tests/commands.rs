@@ -513,3 +513,20 @@ fn colours_only_when_asked_for() {
     assert!(folder.ok("rank small.jsonl --by df --color always").contains('\u{1b}'));
     assert!(!folder.ok("rank small.jsonl --by df --color never").contains('\u{1b}'));
 }
+
+#[test]
+fn the_demo_writes_a_report_that_stands_alone() {
+    let folder = Folder::new();
+    let told = folder.ok("demo -n 400 -o out");
+    says(&told, &["out/report.html", "out/topics.model", "RPrec"]);
+    let report = folder.text("out/report.html");
+    says(&report, &["<svg", "</html>"]);
+    for outside in ["src=\"http", "href=\"http", "@import", "<link"] {
+        assert!(!report.contains(outside), "{outside}");
+    }
+    // What it suggests works, and its model knows the taxonomy.
+    let explained = folder.run_with("explain out/topics.model -", "The striker scored twice");
+    says(&out("explain", &explained), &["score", "word", "adds"]);
+    let value = folder.json("evaluate out/topics.model synth:topics:100 --measures hF1,hP,hR --format json");
+    assert!(value["hF1"].as_f64().unwrap() > 0.3);
+}

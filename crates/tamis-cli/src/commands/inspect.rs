@@ -1,11 +1,11 @@
 //! `tamis inspect`: what a corpus or a file of ours is like, and what is wrong with it.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tamis::counts::{CountsFile, Spread, Summary};
-use tamis::label::{Model, Separator, Taxonomy};
+use tamis::label::{Model, Separator, Taxonomy, TaxonomyOptions};
 
 use crate::corpus_args::{CorpusArgs, TextArgs, counts};
 use crate::global::Global;
@@ -18,6 +18,10 @@ pub(crate) struct Args {
     corpus: CorpusArgs,
     #[command(flatten)]
     text: TextArgs,
+    /// Taxonomy of the labels: child, parent and name in each line, or RCV1's. Without it, label names that are paths are
+    /// looked at.
+    #[arg(long, value_name = "FILE")]
+    taxonomy: Option<PathBuf>,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -33,11 +37,23 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         }
     }
     let options = args.text.options(args.corpus.read.on_error)?;
+    // First, because it is read faster than the corpus.
+    let given = args.taxonomy.as_ref().map(|path| Taxonomy::open(path, &TaxonomyOptions::default())).transpose()?;
     let source = args.corpus.open(global)?;
     let counts = counts(&source, &options, global)?;
     let summary = Summary::of(&counts);
+    let outside: Vec<String> = given.iter().flat_map(|tree| tree.missing(&counts.labels)).map(str::to_owned).collect();
+    let named = || Taxonomy::from_names(counts.labels.iter(), Separator::Auto).ok().filter(|tree| tree.height() > 1);
+    let from = if given.is_some() { "the taxonomy file" } else { "the label names" };
+    let tree = given.or_else(named);
     if args.format == Format::Json {
-        return print_json(&json!({ "format": source.describe(), "summary": summary, "text": options.text }));
+        let hierarchy = tree.map(|tree| {
+            json!({ "from": from, "nodes": tree.len(), "roots": tree.roots().count(), "depth": tree.height(),
+                    "labels_outside": outside })
+        });
+        return print_json(
+            &json!({ "format": source.describe(), "summary": summary, "hierarchy": hierarchy, "text": options.text }),
+        );
     }
     let mut facts = Rows::new(["what", "value"]);
     let mut fact = |what: &str, value: String| facts.push([what.to_owned(), value]);
@@ -82,14 +98,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         if summary.labels > 0 {
             writeln!(out, "Largest labels\n{}\n", trimmed(&labels.table(global)))?;
         }
-        let by_name = Taxonomy::from_names(counts.labels.iter(), Separator::Auto).ok();
-        if let Some(tree) = by_name.filter(|tree| tree.height() > 1) {
+        if let Some(tree) = tree {
             let (nodes, roots) = (tree.len(), tree.roots().count());
-            writeln!(out, "Hierarchy in the label names: {nodes} nodes, {roots} roots, depth {}\n", tree.height())?;
+            writeln!(out, "Hierarchy of {from}: {nodes} nodes, {roots} roots, depth {}\n", tree.height())?;
         }
         writeln!(out, "Vocabulary growth\n{}\n", trimmed(&growth.table(global)))?;
         writeln!(out, "Problems")?;
-        problems(&summary, &mut out)?;
+        problems(&summary, &outside, &mut out)?;
     }
     out.flush()?;
     Ok(())
@@ -99,7 +114,7 @@ fn spread(s: &Spread) -> String {
     format!("{} to {}, median {}, mean {:.1}", s.min, s.max, s.median, s.mean)
 }
 
-fn problems(summary: &Summary, out: &mut impl Write) -> std::io::Result<()> {
+fn problems(summary: &Summary, outside: &[String], out: &mut impl Write) -> std::io::Result<()> {
     let mut none = true;
     let mut problem = |text: String| {
         none = false;
@@ -116,6 +131,9 @@ fn problems(summary: &Summary, out: &mut impl Write) -> std::io::Result<()> {
     }
     if !summary.empty.is_empty() {
         problem(format!("{} documents have no word: {}", grouped(summary.empty.len() as u64), some(&summary.empty)))?;
+    }
+    if !outside.is_empty() {
+        problem(format!("{} labels are not in the taxonomy: {}; add them to it", outside.len(), some(outside)))?;
     }
     let singles = &summary.single_document_labels;
     if !singles.is_empty() {
