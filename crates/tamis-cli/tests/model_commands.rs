@@ -204,3 +204,21 @@ fn compare_tells_two_models_apart() {
     folder.ok("fit small.jsonl -o small.model --by df --features all --classifier svm --folds 0");
     says(&folder.refused("compare good.model small.model docs.jsonl"), &["different labels", "same corpus"]);
 }
+
+#[test]
+fn without_folds_labels_are_decided_by_what_is_known() {
+    let folder = Folder::topics();
+    // Documents have 1.7 labels in the mean; log posteriors are never above 0, so no fixed threshold would do.
+    for (classifier, threshold) in
+        [("svm", "fixed(0)"), ("svm(multi=ovo)", "rcut(2)"), ("bayes", "rcut(2)"), ("knn(20)", "rcut(2)")]
+    {
+        let fitted = folder
+            .ok(&format!("fit docs.jsonl -o m.model --by df --features 500 --classifier {classifier} --folds 0"));
+        says(&fitted, &[threshold]);
+        let labelled = folder.json_lines("classify m.model docs.jsonl");
+        let given = labelled.iter().filter(|line| !line["labels"].as_array().unwrap().is_empty()).count();
+        assert!(given > 200, "{classifier}: {given}");
+        let most = labelled.iter().map(|line| line["labels"].as_array().unwrap().len()).max();
+        assert!(most < Some(10), "{classifier}: {most:?}");
+    }
+}
