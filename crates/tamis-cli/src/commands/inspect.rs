@@ -1,11 +1,11 @@
 //! `tamis inspect`: what a corpus or a file of ours is like, and what is wrong with it.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tamis::counts::{CountsFile, Spread, Summary};
-use tamis::label::{Model, Separator, Taxonomy};
+use tamis::label::{Model, Separator, Taxonomy, TaxonomyOptions};
 
 use crate::corpus_args::{CorpusArgs, TextArgs, counts};
 use crate::global::Global;
@@ -18,6 +18,10 @@ pub(crate) struct Args {
     corpus: CorpusArgs,
     #[command(flatten)]
     text: TextArgs,
+    /// Taxonomy of the labels: child, parent and name in each line, or a parent and its children. Labels outside it are
+    /// reported.
+    #[arg(long, value_name = "FILE")]
+    taxonomy: Option<PathBuf>,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -36,8 +40,16 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let source = args.corpus.open(global)?;
     let counts = counts(&source, &options, global)?;
     let summary = Summary::of(&counts);
+    let given = args.taxonomy.as_ref().map(|file| Taxonomy::open(file, &TaxonomyOptions::default())).transpose()?;
+    let outside: Vec<String> =
+        given.as_ref().map_or_else(Vec::new, |t| t.missing(&counts.labels).iter().map(|&l| l.to_owned()).collect());
     if args.format == Format::Json {
-        return print_json(&json!({ "format": source.describe(), "summary": summary, "text": options.text }));
+        let taxonomy = given.as_ref().map(|tree| {
+            json!({ "nodes": tree.len(), "roots": tree.roots().count(), "depth": tree.height(), "labels_outside": outside })
+        });
+        return print_json(&json!({
+            "format": source.describe(), "summary": summary, "taxonomy": taxonomy, "text": options.text
+        }));
     }
     let mut facts = Rows::new(["what", "value"]);
     let mut fact = |what: &str, value: String| facts.push([what.to_owned(), value]);
@@ -82,14 +94,15 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         if summary.labels > 0 {
             writeln!(out, "Largest labels\n{}\n", trimmed(&labels.table(global)))?;
         }
-        let by_name = Taxonomy::from_names(counts.labels.iter(), Separator::Auto).ok();
-        if let Some(tree) = by_name.filter(|tree| tree.height() > 1) {
+        let by_name = Taxonomy::from_names(counts.labels.iter(), Separator::Auto).ok().filter(|tree| tree.height() > 1);
+        if let Some(tree) = given.as_ref().or(by_name.as_ref()) {
+            let whence = if given.is_some() { "Taxonomy" } else { "Hierarchy in the label names" };
             let (nodes, roots) = (tree.len(), tree.roots().count());
-            writeln!(out, "Hierarchy in the label names: {nodes} nodes, {roots} roots, depth {}\n", tree.height())?;
+            writeln!(out, "{whence}: {nodes} nodes, {roots} roots, depth {}\n", tree.height())?;
         }
         writeln!(out, "Vocabulary growth\n{}\n", trimmed(&growth.table(global)))?;
         writeln!(out, "Problems")?;
-        problems(&summary, &mut out)?;
+        problems(&summary, &outside, &mut out)?;
     }
     out.flush()?;
     Ok(())
@@ -99,7 +112,7 @@ fn spread(s: &Spread) -> String {
     format!("{} to {}, median {}, mean {:.1}", s.min, s.max, s.median, s.mean)
 }
 
-fn problems(summary: &Summary, out: &mut impl Write) -> std::io::Result<()> {
+fn problems(summary: &Summary, outside: &[String], out: &mut impl Write) -> std::io::Result<()> {
     let mut none = true;
     let mut problem = |text: String| {
         none = false;
@@ -116,6 +129,9 @@ fn problems(summary: &Summary, out: &mut impl Write) -> std::io::Result<()> {
     }
     if !summary.empty.is_empty() {
         problem(format!("{} documents have no word: {}", grouped(summary.empty.len() as u64), some(&summary.empty)))?;
+    }
+    if !outside.is_empty() {
+        problem(format!("{} labels are not in the taxonomy: {}", outside.len(), some(outside)))?;
     }
     let singles = &summary.single_document_labels;
     if !singles.is_empty() {
