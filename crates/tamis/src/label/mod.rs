@@ -3,6 +3,7 @@
 pub mod bayes;
 pub mod linear;
 pub mod pipeline;
+pub mod progressive;
 pub mod svm;
 pub mod threshold;
 pub mod vector;
@@ -22,6 +23,7 @@ pub use knn::{Knn, KnnOptions, KnnSweep, Nested, Similarity, SweepPlace};
 pub use linear::{Explanation, Linear, LinearParts, Outputs, Store, Weights};
 pub use model::{Labelled, Labeller, Model, TrainingSummary};
 pub use model_file::ModelFileInfo;
+pub use progressive::{ProgressiveModel, ProgressiveOptions};
 pub use problem::{Problem, Query};
 pub use spec::{ClassifierRow, ClassifierSpec, Fitted, rank_all};
 pub use svm::{Duals, SvmFit, SvmOptions};
@@ -55,6 +57,8 @@ pub struct Scratch {
     pub(crate) sums: Vec<f64>,
     /// What neighbours need.
     pub(crate) knn: knn::KnnMemory,
+    /// What progressive filtering needs.
+    pub(crate) progressive: progressive::ProgressiveMemory,
 }
 
 /// A fitted classifier: it ranks labels; thresholds decide (SPEC 7, 9).
