@@ -68,9 +68,8 @@ pub fn fit(
     model.tuned = scores.tune(&model, progress)?;
     model.validate()?;
     let count = |n: u32| documents.count(n);
-    let closest = taxonomy.nodes().filter(|&n| count(n) > 0).max_by_key(|&n| {
-        (taxonomy.depth(n), count(n), std::cmp::Reverse(n))
-    });
+    let closest =
+        taxonomy.nodes().filter(|&n| count(n) > 0).max_by_key(|&n| (taxonomy.depth(n), count(n), std::cmp::Reverse(n)));
     let untunable = |n: &u32| count(*n) > 0 && model.tuned(*n).is_none();
     Ok(ProgressiveFit {
         example: closest.map(|n| Ok::<_, Error>((n, scores.table(&model, n)?))).transpose()?,

@@ -41,10 +41,10 @@ impl Scores {
             .collect();
         let mut scores =
             Self { nodes, raw: vec![f32::NEG_INFINITY; rows.len() * nodes], fold_of: vec![0; rows.len()], truth };
+        progress.start("scoring held-out documents", Some(folds as u64));
         for (fold, split) in splits.iter().enumerate() {
             let train: Vec<usize> = split.train.iter().map(|&d| rows[d]).collect();
             let known = NodeDocuments::new(taxonomy, counts, &train)?;
-            progress.start("scoring held-out documents", Some(folds as u64));
             let (model, terms) = super::fit::train_nodes(&known, counts, options, &Silent)?;
             for block in split.test.chunks(4096) {
                 if progress.cancelled() {
@@ -134,6 +134,7 @@ impl Scores {
                         utility: selection.utility,
                         bound: selection.bound,
                         proven: selection.proven,
+                        outcome: selection.outcome,
                         positives: table.positives(),
                     });
                 }

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::node::{NodeModel, Reading};
 use super::{Answers, ProgressiveOptions};
 use crate::counts::Csr;
+use crate::label::pipeline::Outcome;
 use crate::label::threshold::Calibration;
-use crate::label::{Classifier, Query, Scored, Scratch, Taxonomy};
+use crate::label::{Classifier, Explanation, Fitted, Query, Scored, Scratch, Taxonomy};
 use crate::{Error, Result};
 
 /// What a node does with a document that reaches it.
@@ -32,6 +33,8 @@ pub struct Tuned {
     pub bound: Option<f64>,
     /// Whether no thresholds are better.
     pub proven: bool,
+    /// What they get right and wrong on held-out documents.
+    pub outcome: Outcome,
     /// Held-out documents of the node.
     pub positives: usize,
 }
@@ -134,6 +137,34 @@ impl ProgressiveModel {
     /// The words of a node, as feature numbers.
     pub fn node_features(&self, node: u32) -> &[u32] {
         self.nodes[node as usize].as_ref().map_or(&[], |n| &n.features)
+    }
+
+    /// What the words of a document add to the margin of a node, with the features of the whole model; none for
+    /// neighbours and for nodes that were not trained.
+    pub fn explain(&self, document: Query<'_>, node: u32) -> Option<Explanation> {
+        let own = self.nodes[node as usize].as_ref()?;
+        let Fitted::Linear(linear) = &own.classifier else { return None };
+        let (mut features, mut counts) = (Vec::new(), Vec::new());
+        for (&feature, &count) in document.features.iter().zip(document.counts) {
+            if let Ok(local) = own.features.binary_search(&feature) {
+                features.push(local as u32);
+                counts.push(count);
+            }
+        }
+        let query = Query { features: &features, counts: &counts, length: document.length };
+        let mut explanation = linear.explain(query, 0)?;
+        explanation.features.iter_mut().for_each(|(f, _)| *f = own.features[*f as usize]);
+        Some(explanation)
+    }
+
+    /// The words of a node with their weights; empty for neighbours and for nodes that were not trained.
+    pub fn node_weights(&self, node: u32) -> Vec<(u32, f64)> {
+        match &self.nodes[node as usize] {
+            Some(NodeModel { features, classifier: Fitted::Linear(linear), .. }) => {
+                features.iter().enumerate().map(|(local, &f)| (f, linear.weight(0, local as u32))).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// How many features all nodes together have.

@@ -53,7 +53,8 @@ pub(crate) struct NodeModel {
 
 impl NodeModel {
     /// A node from its parts.
-    pub(crate) fn new(features: Vec<u32>, classifier: Fitted, reading: Reading) -> Self {
+    pub(crate) fn new(features: Vec<u32>, classifier: Fitted, spec: &ClassifierSpec) -> Self {
+        let reading = Reading::of(spec);
         let mut node = Self { features, classifier, empty: 0.0 };
         let nothing = Query { features: &[], counts: &[], length: 0 };
         node.empty = node.score(nothing, reading, &mut Scratch::default(), &mut Vec::new());
@@ -79,7 +80,7 @@ impl NodeModel {
         local.assignments = sides(&rows, reading.two_labels(&options.classifier));
         let problem = Problem::new(&local, &(0..rows.len()).collect::<Vec<_>>(), &terms);
         let classifier = options.classifier.fit(&problem, &Silent)?;
-        Ok(Some(Self::new(terms, classifier, reading)))
+        Ok(Some(Self::new(terms, classifier, &options.classifier)))
     }
 
     /// The node's score of a document over its own features.
