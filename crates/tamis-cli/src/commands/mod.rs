@@ -9,6 +9,7 @@ mod demo;
 mod evaluate;
 mod explain;
 mod fit;
+mod hierarchy;
 mod inspect;
 mod list;
 mod merge;
