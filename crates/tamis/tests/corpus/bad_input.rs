@@ -345,7 +345,7 @@ fn svmlight_records() {
     for value in ["nan", "inf", "-1", "-0.5"] {
         assert_eq!(
             error("a.svm", format!("A 1:1\nB 2:{value}\n")),
-            format!("a.svm:2: \"2:{value}\": a value must be a number from 0")
+            format!("a.svm:2: \"2:{value}\": a value must be a finite number, 0 or more")
         );
     }
     assert_eq!(error("a.svm", "A 1:1\nB 2:x\n"), "a.svm:2: \"2:x\": expected term:value with a number as value");
