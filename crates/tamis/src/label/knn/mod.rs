@@ -14,6 +14,7 @@
 //! of the problem of size `s`: [`KnnSweep`] evaluates every size of every ranking in one pass and gets the same bits
 //! as [`Knn`] fitted for each.
 
+mod filter;
 mod index;
 mod lanes;
 mod nearest;
@@ -23,6 +24,7 @@ mod weights;
 
 use serde::{Deserialize, Serialize};
 
+use self::filter::{Filter, FilterMemory};
 use self::index::{Index, QueryTerm, inverse_norms, sums};
 use self::nearest::Nearest;
 use self::votes::{Electorate, Votes};
@@ -89,6 +91,7 @@ pub struct Knn {
     electorate: Electorate,
     /// `1/‖d‖` of each document, for the cosine.
     inverse_norms: Vec<f64>,
+    filter: Filter,
 }
 
 /// Reusable memory of one thread.
@@ -98,6 +101,7 @@ pub(crate) struct KnnMemory {
     terms: Vec<QueryTerm>,
     nearest: Nearest,
     votes: Votes,
+    filter: FilterMemory,
 }
 
 impl Knn {
@@ -111,13 +115,9 @@ impl Knn {
                 inverse_norms(&index, 0..problem.features() as u32, &[problem.features()]).swap_remove(0)
             }
         };
-        Ok(Self {
-            options: *options,
-            k,
-            index,
-            electorate: Electorate::new(&problem.assignments, options.similarity),
-            inverse_norms,
-        })
+        let scale = |document: u32| inverse_norms.get(document as usize).copied().unwrap_or(1.0);
+        let filter = Filter::new(problem, &index, scale);
+        Ok(Self { options: *options, k, index, electorate: Electorate::new(&problem.assignments, options.similarity), inverse_norms, filter })
     }
 
     /// What it was fitted with.
@@ -144,13 +144,23 @@ impl Knn {
 
     /// Fills `memory.nearest`.
     fn find(&self, document: Query<'_>, memory: &mut KnnMemory) {
-        let KnnMemory { sums: sums_memory, terms, nearest, .. } = memory;
+        let KnnMemory { sums: sums_memory, terms, nearest, filter, .. } = memory;
         nearest.reset(self.k);
         self.index.query_terms(document, terms);
         if terms.is_empty() {
             return;
         }
         let query_scale = inverse_norm(terms.iter().map(|t| t.factor * t.factor).sum());
+        if self.filter.pays(&self.index, terms, self.k) && self.filter.find(terms, self.k, filter) {
+            self.filter.sum(&self.index, terms, filter);
+            if self.options.similarity == Similarity::Cosine {
+                for (value, &d) in filter.similarities.iter_mut().zip(&filter.documents) {
+                    *value = *value * query_scale * self.inverse_norms[d as usize];
+                }
+            }
+            nearest.take(&filter.documents, &filter.similarities);
+            return;
+        }
         let sums = sums(sums_memory);
         for block in &self.index.blocks {
             let sums = block.clear(sums);

@@ -60,6 +60,16 @@ impl Nearest {
         self.scan_steps(values, first, entry);
     }
 
+    /// Takes all these documents, which are in training order, that are among the k best.
+    pub(super) fn take(&mut self, documents: &[u32], similarities: &[f64]) {
+        let mut entry = self.entry();
+        for (&document, &similarity) in documents.iter().zip(similarities) {
+            self.offer(document, similarity, entry);
+            entry = self.keep_room(entry);
+        }
+        self.keep_best();
+    }
+
     #[inline(always)]
     fn scan_steps(&mut self, values: &[f64], first: u32, mut entry: f64) {
         let (steps, rest) = values.as_chunks::<STEP>();
