@@ -4,6 +4,7 @@
 
 mod bayes;
 mod model;
+mod real;
 mod svm;
 
 use proptest::prelude::*;

@@ -154,13 +154,13 @@ proptest! {
         let fit = options.fit(&problem, &Silent).unwrap();
         for solution in &fit.solutions {
             prop_assert!(solution.converged, "{solution:?}");
-            prop_assert!(solution.gap >= -1e-6 * solution.primal && solution.gap <= options.gap * solution.primal);
+            prop_assert!(solution.gap >= -1e-6 * solution.primal && solution.gap <= options.gap() * solution.primal);
             let found = primal(&options, &problem, &fit.model, solution.label);
             prop_assert!((found - solution.primal).abs() <= 1e-5 * found.max(1e-3), "{found} {solution:?}");
             let dual = slow_dual(&options, &problem, solution.label);
             prop_assert!(dual <= found * (1.0 + 1e-5) + 1e-9, "dual {dual} above primal {found}");
             // The slow solver may not be at its optimum; ours is at least as good as the gap says.
-            prop_assert!(found - dual <= options.gap * found + 1e-4 * found, "{dual} {found}");
+            prop_assert!(found - dual <= options.gap() * found + 1e-4 * found, "{dual} {found}");
         }
     }
 
@@ -171,7 +171,7 @@ proptest! {
             multi: Multi::Ovo,
             loss: if squared { Loss::Squared } else { Loss::Hinge },
             vectors: Weighting::Tf,
-            gap: 1e-9,
+            gap: Some(1e-9),
             ..SvmOptions::default()
         };
         let problem = problem(&rows);
@@ -250,7 +250,7 @@ fn the_number_of_threads_does_not_matter() {
         let other_seed = SvmOptions { seed: 1, ..svm_of(text) }.fit(&problem, &Silent).unwrap();
         assert_ne!(one.model, other_seed.model, "the seed does something");
         let ratio = objective(&one) / objective(&other_seed);
-        assert!((ratio - 1.0).abs() < svm_of(text).gap, "{text}: {ratio}");
+        assert!((ratio - 1.0).abs() < svm_of(text).gap(), "{text}: {ratio}");
     }
 }
 
@@ -268,7 +268,7 @@ fn warm_starts_save_passes_and_change_nothing_else() {
         let (cold, warm) =
             (more.fit(&problem, &Silent).unwrap(), more.fit_size(&problem, 300, Some(&first.duals), &Silent).unwrap());
         assert!(passes(&warm) < passes(&cold), "{text}: {} against {}", passes(&warm), passes(&cold));
-        assert!((objective(&warm) / objective(&cold) - 1.0).abs() < options.gap);
+        assert!((objective(&warm) / objective(&cold) - 1.0).abs() < options.gap());
         // Over sizes.
         let mut swept = Vec::new();
         options
@@ -281,7 +281,7 @@ fn warm_starts_save_passes_and_change_nothing_else() {
         for (size, objective_of_size, passes_of_size, features) in swept {
             let cold = options.fit(&prefix(&problem, size), &Silent).unwrap();
             assert_eq!(features, size);
-            assert!((objective_of_size / objective(&cold) - 1.0).abs() < options.gap, "{text} at {size}");
+            assert!((objective_of_size / objective(&cold) - 1.0).abs() < options.gap(), "{text} at {size}");
             cold_passes += passes(&cold);
             warm_passes += passes_of_size;
         }
