@@ -210,7 +210,7 @@ fn along(
         thresholds: pipeline::Options { utility: h.utility, step: h.step, ..default.thresholds },
         imbalance: h.imbalance,
         folds: args.folds.unwrap_or(default.folds),
-        answers: Answers::of_documents(counts, rows),
+        answers: h.answers.unwrap_or_else(|| Answers::of_documents(counts, rows)),
         seed: global.seed,
     };
     let begin = std::time::Instant::now();

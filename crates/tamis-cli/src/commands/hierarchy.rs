@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use tamis::counts::Counts;
 use tamis::label::pipeline::{Imbalance, Utility};
-use tamis::label::progressive::NegativePolicy;
+use tamis::label::progressive::{Answers, NegativePolicy};
 use tamis::label::{ParentPolicy, Separator, Taxonomy, TaxonomyOptions};
 
 /// Options for taxonomies.
@@ -32,6 +32,10 @@ pub(crate) struct HierarchyArgs {
     /// Training documents of a node, half of them positive; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) per_node: usize,
+    /// How many paths a document is given: all accepted ones, at-least-one, or one; as the training documents suggest
+    /// when not given.
+    #[arg(long, value_name = "all|at-least-one|one", requires = "taxonomy", value_parser = str::parse::<Answers>)]
+    pub(crate) answers: Option<Answers>,
     /// Which documents are negative at a node: parent-minus-node, siblings or all-minus-node.
     #[arg(long, value_name = "POLICY", default_value_t, value_parser = str::parse::<NegativePolicy>)]
     pub(crate) negatives: NegativePolicy,

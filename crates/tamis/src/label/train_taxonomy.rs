@@ -24,12 +24,17 @@ pub struct TaxonomyTrained {
 }
 
 impl Answers {
-    /// What training documents suggest: one answer where each has exactly one label, at least one where each has any.
+    /// What training documents suggest: one answer where each has a label and hardly any has two (1.1 on average at
+    /// most), at least one where each has a label.
+    ///
+    /// Every pipeline has thresholds that are good for itself; over hundreds of rare nodes their mistakes add up, and
+    /// where documents have one label, taking the best-ranked of the accepted nodes leaves most of them out.
     pub fn of_documents(counts: &Counts, rows: &[usize]) -> Self {
         let labels = |&row: &usize| counts.assignments.row_indices(row).len();
-        match (rows.iter().map(labels).min(), rows.iter().map(labels).max()) {
-            (Some(1), Some(1)) => Self::One,
-            (Some(0) | None, _) => Self::All,
+        let all: usize = rows.iter().map(labels).sum();
+        match rows.iter().map(labels).min() {
+            Some(0) | None => Self::All,
+            _ if all as f64 <= 1.1 * rows.len() as f64 => Self::One,
             _ => Self::AtLeastOne,
         }
     }
@@ -48,10 +53,15 @@ pub fn fit_taxonomy(
     let ProgressiveFit { model: filter, terms, documents, without_documents, untunable, example } =
         progressive::fit(counts, rows, taxonomy, options, progress)?;
     let mut choices = Vec::new();
-    if options.answers != Answers::All {
-        let how = if options.answers == Answers::One { "exactly one label" } else { "at least one label" };
-        choices.push(format!("Every training document has {how}, so each document is answered so."));
-    }
+    let labels: usize = rows.iter().map(|&r| counts.assignments.row_indices(r).len()).sum();
+    let mean = labels as f64 / rows.len().max(1) as f64;
+    choices.push(match options.answers {
+        Answers::One => {
+            format!("Training documents have {mean:.2} labels on average; each document is given one path.")
+        }
+        Answers::AtLeastOne => "Each document is given all accepted paths, and the best one where none is.".to_owned(),
+        Answers::All => "Each document is given all accepted paths, possibly none.".to_owned(),
+    });
     if !without_documents.is_empty() {
         let names: Vec<&str> = without_documents.iter().take(5).map(|&n| taxonomy.id(n)).collect();
         let more = if without_documents.len() > names.len() { ", …" } else { "" };

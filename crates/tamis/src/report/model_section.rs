@@ -16,7 +16,7 @@ impl Page {
             model.terms.len(),
             summary.vocabulary,
             summary.selector,
-            model.thresholds.policy()
+            model.deciding()
         ));
         for reason in &summary.choices {
             self.text(reason);
@@ -160,7 +160,10 @@ impl Page {
             stack.extend(taxonomy.children(node).iter().rev());
             let label = model.labels.id(taxonomy.id(node));
             let row = label.and_then(|l| quality.iter().find(|r| r.label == l));
-            let threshold = label.and_then(|l| model.thresholds.of(l)).filter(|t| t.is_finite());
+            let threshold = match &model.classifier {
+                Fitted::Progressive(filter) => filter.tuned(node).and_then(|t| t.thresholds.last().copied()),
+                _ => label.and_then(|l| model.thresholds.of(l)).filter(|t| t.is_finite()),
+            };
             let mut remark = row.map_or_else(
                 || "no label of its own".to_owned(),
                 |r| format!("F1 {:.2}, {} test documents", r.f1, r.tally.support()),

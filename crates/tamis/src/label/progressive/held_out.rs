@@ -130,7 +130,7 @@ impl Scores {
                 let selection = selection?;
                 if selection.outcome.true_positives > 0 {
                     tuned[node as usize] = Some(Tuned {
-                        thresholds: selection.thresholds,
+                        thresholds: centred(table, selection.thresholds),
                         utility: selection.utility,
                         bound: selection.bound,
                         proven: selection.proven,
@@ -141,5 +141,56 @@ impl Scores {
             }
         }
         Ok(tuned)
+    }
+}
+
+/// The same documents pass, but each threshold stands in the middle between the lowest score it accepts and the highest
+/// it rejects. Selected thresholds lie anywhere in that gap, often on a document's own score; the scores of the final
+/// model, trained on more documents, are near the held-out ones and not equal.
+fn centred(table: &ScoreTable, mut thresholds: Vec<f64>) -> Vec<f64> {
+    for level in 0..table.depth() {
+        let chosen = std::mem::replace(&mut thresholds[level], 0.0);
+        let (mut rejected, mut accepted) = (0.0f64, f64::INFINITY);
+        // Only documents that pass all other levels are decided here.
+        for (&score, passes) in table.level(level).iter().zip(table.accepted(&thresholds)) {
+            if passes && score >= chosen {
+                accepted = accepted.min(score);
+            } else if passes {
+                rejected = rejected.max(score);
+            }
+        }
+        let middle = rejected + (accepted - rejected) / 2.0;
+        thresholds[level] = if middle.is_finite() && middle > rejected { middle } else { chosen };
+    }
+    thresholds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn centred_thresholds_accept_the_same() {
+        let table = ScoreTable::from_rows(&[
+            (vec![0.9, 0.8], true),
+            (vec![0.7, 0.6], true),
+            (vec![0.9, 0.3], false),
+            (vec![0.2, 0.7], false),
+            (vec![0.65, 0.1], false),
+        ])
+        .expect("a table");
+        let chosen = vec![0.7, 0.6];
+        let moved = centred(&table, chosen.clone());
+        assert_eq!(table.accepted(&moved), table.accepted(&chosen));
+        // The document at 0.65 fails the second level anyway, so the gap of the first reaches down to 0.2.
+        assert!((moved[0] - 0.45).abs() < 1e-12, "{moved:?}");
+        // With the first at 0.45 all but the one at 0.2 reach the second: its gap is from 0.3 to 0.6.
+        assert!((moved[1] - 0.45).abs() < 1e-12, "{moved:?}");
+    }
+
+    #[test]
+    fn a_threshold_that_accepts_nothing_stays() {
+        let table = ScoreTable::from_rows(&[(vec![0.5], true), (vec![0.6], false)]).expect("a table");
+        assert_eq!(centred(&table, vec![0.9]), [0.9]);
     }
 }

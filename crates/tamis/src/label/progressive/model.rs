@@ -25,7 +25,8 @@ pub enum NodeState {
 /// The thresholds of a pipeline and what is known about them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tuned {
-    /// One for each level, root first.
+    /// One for each level, root first: those the method selects, moved to the middle of their gap between held-out
+    /// documents, which accepts the same of them.
     pub thresholds: Vec<f64>,
     /// Their utility on held-out documents.
     pub utility: f64,

@@ -1,5 +1,7 @@
 //! How progressive filtering is trained and decides.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use super::{NegativePolicy, TrainingOptions};
@@ -20,6 +22,29 @@ pub enum Answers {
     AtLeastOne,
     /// The accepted node that is ranked first; where none is accepted, the first of the ranked list.
     One,
+}
+
+impl Answers {
+    /// All ways of answering.
+    pub const ALL: [Self; 3] = [Self::All, Self::AtLeastOne, Self::One];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::AtLeastOne => "at-least-one",
+            Self::One => "one",
+        }
+    }
+}
+
+impl FromStr for Answers {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|a| a.name() == text);
+        found.ok_or_else(|| Error::unknown("way of answering", text, Self::ALL.map(Self::name)))
+    }
 }
 
 /// Options of progressive filtering.
