@@ -18,8 +18,8 @@ pub(crate) struct Args {
     corpus: CorpusArgs,
     #[command(flatten)]
     text: TextArgs,
-    /// Taxonomy of the labels: child, parent and name in each line, or a parent and its children. Labels outside it are
-    /// reported.
+    /// Taxonomy of the labels: child, parent and name in each line, or RCV1's. Without it, label names that are paths are
+    /// looked at.
     #[arg(long, value_name = "FILE")]
     taxonomy: Option<PathBuf>,
     /// Form of the output.
@@ -37,19 +37,23 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         }
     }
     let options = args.text.options(args.corpus.read.on_error)?;
+    // First, because it is read faster than the corpus.
+    let given = args.taxonomy.as_ref().map(|path| Taxonomy::open(path, &TaxonomyOptions::default())).transpose()?;
     let source = args.corpus.open(global)?;
     let counts = counts(&source, &options, global)?;
     let summary = Summary::of(&counts);
-    let given = args.taxonomy.as_ref().map(|file| Taxonomy::open(file, &TaxonomyOptions::default())).transpose()?;
-    let outside: Vec<String> =
-        given.as_ref().map_or_else(Vec::new, |t| t.missing(&counts.labels).iter().map(|&l| l.to_owned()).collect());
+    let outside: Vec<String> = given.iter().flat_map(|tree| tree.missing(&counts.labels)).map(str::to_owned).collect();
+    let named = || Taxonomy::from_names(counts.labels.iter(), Separator::Auto).ok().filter(|tree| tree.height() > 1);
+    let from = if given.is_some() { "the taxonomy file" } else { "the label names" };
+    let tree = given.or_else(named);
     if args.format == Format::Json {
-        let taxonomy = given.as_ref().map(|tree| {
-            json!({ "nodes": tree.len(), "roots": tree.roots().count(), "depth": tree.height(), "labels_outside": outside })
+        let hierarchy = tree.map(|tree| {
+            json!({ "from": from, "nodes": tree.len(), "roots": tree.roots().count(), "depth": tree.height(),
+                    "labels_outside": outside })
         });
-        return print_json(&json!({
-            "format": source.describe(), "summary": summary, "taxonomy": taxonomy, "text": options.text
-        }));
+        return print_json(
+            &json!({ "format": source.describe(), "summary": summary, "hierarchy": hierarchy, "text": options.text }),
+        );
     }
     let mut facts = Rows::new(["what", "value"]);
     let mut fact = |what: &str, value: String| facts.push([what.to_owned(), value]);
@@ -94,11 +98,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         if summary.labels > 0 {
             writeln!(out, "Largest labels\n{}\n", trimmed(&labels.table(global)))?;
         }
-        let by_name = Taxonomy::from_names(counts.labels.iter(), Separator::Auto).ok().filter(|tree| tree.height() > 1);
-        if let Some(tree) = given.as_ref().or(by_name.as_ref()) {
-            let whence = if given.is_some() { "Taxonomy" } else { "Hierarchy in the label names" };
+        if let Some(tree) = tree {
             let (nodes, roots) = (tree.len(), tree.roots().count());
-            writeln!(out, "{whence}: {nodes} nodes, {roots} roots, depth {}\n", tree.height())?;
+            writeln!(out, "Hierarchy of {from}: {nodes} nodes, {roots} roots, depth {}\n", tree.height())?;
         }
         writeln!(out, "Vocabulary growth\n{}\n", trimmed(&growth.table(global)))?;
         writeln!(out, "Problems")?;
@@ -131,7 +133,7 @@ fn problems(summary: &Summary, outside: &[String], out: &mut impl Write) -> std:
         problem(format!("{} documents have no word: {}", grouped(summary.empty.len() as u64), some(&summary.empty)))?;
     }
     if !outside.is_empty() {
-        problem(format!("{} labels are not in the taxonomy: {}", outside.len(), some(outside)))?;
+        problem(format!("{} labels are not in the taxonomy: {}; add them to it", outside.len(), some(outside)))?;
     }
     let singles = &summary.single_document_labels;
     if !singles.is_empty() {

@@ -87,18 +87,19 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 }
 
 fn read(args: &Args, global: &Global) -> anyhow::Result<(Input, Contingency)> {
-    if let [path] = args.corpus.paths.as_slice() {
-        if CountsFile::is_one(path) {
-            return Ok((Input::Counted, CountsFile::read(path)?.contingency));
-        }
+    if let [path] = args.corpus.paths.as_slice()
+        && CountsFile::is_one(path)
+    {
+        return Ok((Input::Counted, CountsFile::read(path)?.contingency));
     }
     let options = args.text.options(args.corpus.read.on_error)?;
     let source = args.corpus.open(global)?;
     let counts = counts(&source, &options, global)?;
-    if let (true, Source::Files(corpus)) = (counts.labels.is_empty(), &source) {
-        if args.per_label || args.by.iter().any(Selector::needs_labels) {
-            return Err(corpus.no_labels().into());
-        }
+    let labels_needed = || args.per_label || args.by.iter().any(Selector::needs_labels);
+    if let (true, Source::Files(corpus)) = (counts.labels.is_empty(), &source)
+        && labels_needed()
+    {
+        return Err(corpus.no_labels().into());
     }
     let training = counts.training();
     if training.len() < counts.len() {

@@ -19,6 +19,16 @@ pub(crate) const SMALL: &str = r#"{"id":"1","text":"goals and the referee","labe
 {"id":"6","text":"orbit stars planet","labels":["space"]}
 "#;
 
+/// Every command that reads a corpus and writes or prints something.
+pub(crate) const READERS: [&str; 6] = [
+    "inspect CORPUS",
+    "convert CORPUS written.jsonl",
+    "count CORPUS -o written.counts",
+    "rank CORPUS --by chi2max",
+    "fit CORPUS -o written.model",
+    "fit CORPUS -o written.model --by df --features all --classifier svm --folds 0",
+];
+
 /// A temporary folder; the program runs in it, so that messages name files as a user would.
 pub(crate) struct Folder(TempDir);
 
@@ -38,6 +48,13 @@ impl Folder {
     pub(crate) fn with_model() -> Self {
         let folder = Self::small();
         folder.ok("fit small.jsonl -o small.model --by df --features all --classifier bayes --folds 0");
+        folder
+    }
+
+    /// A folder with `docs.jsonl`: 300 documents of the built-in corpus, with several labels and a split.
+    pub(crate) fn topics() -> Self {
+        let folder = Self::new();
+        folder.ok("synth -n 300 docs.jsonl");
         folder
     }
 
