@@ -30,8 +30,17 @@ const SPREAD: f64 = 4.0;
 /// Documents whose sums stay in the L1 cache while rows are added.
 const RUN: usize = 8192;
 
+/// Bits of a packed entry that hold the count; the others hold the row.
+const COUNT_BITS: u32 = 6;
+
 /// A packed count that says "this many or more".
-const MANY: u32 = 255;
+const MANY: u32 = (1 << COUNT_BITS) - 1;
+
+/// Rows that a packed entry can name.
+const ROWS: u32 = 1 << (16 - COUNT_BITS);
+
+/// Entries in a cache line.
+const LINE: usize = 32;
 
 #[derive(Debug, Clone)]
 pub(super) struct Filter {
@@ -42,18 +51,22 @@ pub(super) struct Filter {
     /// For features without a row: of feature `f` those in `starts[f]..starts[f+1]`.
     postings: Vec<Posting>,
     starts: Vec<u32>,
-    /// Document by document the rows it is in, each with its count in the lower byte: `offsets[d]..offsets[d+1]`.
-    packed: Vec<u32>,
+    /// Document by document the rows it is in, each with its count in the lower bits: `offsets[d]..offsets[d+1]`.
+    packed: Vec<u16>,
     offsets: Vec<usize>,
     /// Counts of [`MANY`] or more: document, row, count; sorted.
     large: Vec<(u32, u32, u32)>,
     length_parts: Vec<f64>,
 }
 
+/// A document that has a feature without a row.
 #[derive(Debug, Clone, Copy)]
 struct Posting {
     document: u32,
+    /// Approximate.
     weight: u16,
+    /// `u16::MAX` says "this many or more".
+    count: u16,
 }
 
 /// Memory of one thread.
@@ -62,10 +75,14 @@ pub(super) struct FilterMemory {
     sums: Vec<u16>,
     /// Rows to add, with their factors.
     rows: Vec<(usize, u16)>,
-    /// By row, 1 + the number of the query term; by document, 1 + the number of the candidate. Zero between two calls.
+    /// By row, 1 + the number of the query term; zero between two calls.
     term_of: Vec<u32>,
+    /// By document, its number among the candidates, if it is one.
     candidate_of: Vec<u32>,
-    shared: Vec<u32>,
+    /// The least sum of a candidate.
+    bar: u16,
+    shared: Vec<u16>,
+    found: Vec<u32>,
     /// What each term adds to each candidate.
     cells: Vec<f64>,
     pub(super) documents: Vec<u32>,
@@ -87,27 +104,32 @@ impl Filter {
             large: Vec::new(),
             length_parts: problem.lengths.iter().map(|&length| index.weights.length_part(length)).collect(),
         };
-        let mut rows = 0;
         for feature in 0..features as u32 {
             let postings = index.blocks.iter().flat_map(|block| {
                 block.postings(feature).map(|(place, value)| (block.first + u32::from(place), value))
             });
             let weights = postings.map(|(document, value)| (document, value * scale(document)));
-            if index.df(feature) * ROW_FROM >= documents && index.df(feature) > 0 {
-                filter.row_of[feature as usize] = rows;
-                rows += 1;
+            let df = index.df(feature);
+            if df > 0 && df * ROW_FROM >= documents && filter.row_count() < ROWS {
+                filter.row_of[feature as usize] = filter.row_count();
                 let start = filter.rows.len();
                 filter.rows.resize(start + documents, 0);
                 weights.for_each(|(d, weight)| filter.rows[start + d as usize] = (255.0 * weight).round() as u8);
             } else {
-                filter.postings.extend(
-                    weights.map(|(document, weight)| Posting { document, weight: (65535.0 * weight).round() as u16 }),
-                );
+                filter.postings.extend(weights.map(|(document, weight)| {
+                    let count = problem.matrix.get(document as usize, feature).unwrap_or(0);
+                    let count = u16::try_from(count).unwrap_or(u16::MAX);
+                    Posting { document, weight: (65535.0 * weight).round() as u16, count }
+                }));
             }
             filter.starts.push(filter.postings.len() as u32);
         }
         filter.pack(problem);
         filter
+    }
+
+    fn row_count(&self) -> u32 {
+        (self.rows.len() / self.documents) as u32
     }
 
     fn pack(&mut self, problem: &Problem) {
@@ -117,7 +139,7 @@ impl Filter {
                 if row == u32::MAX || count == 0 {
                     continue;
                 }
-                self.packed.push(row << 8 | count.min(MANY));
+                self.packed.push((row << COUNT_BITS | count.min(MANY)) as u16);
                 if count >= MANY {
                     self.large.push((document as u32, row, count));
                 }
@@ -136,7 +158,7 @@ impl Filter {
     /// Fills `memory.documents` with candidates in training order and says whether they are few enough. They are not
     /// when the sums are too small or too alike to tell documents apart.
     pub(super) fn find(&self, terms: &[QueryTerm], k: usize, memory: &mut FilterMemory) -> bool {
-        let FilterMemory { sums, rows, documents, .. } = memory;
+        let FilterMemory { sums, rows, documents, bar: bar_of_candidates, .. } = memory;
         sums.clear();
         sums.resize(self.documents, 0);
         let total: f64 = terms.iter().map(|term| term.factor).sum();
@@ -150,9 +172,8 @@ impl Filter {
             let row = self.row_of[term.feature as usize];
             if row == u32::MAX {
                 slack += 4.0;
-                let feature = term.feature as usize;
-                let postings = &self.postings[self.starts[feature] as usize..self.starts[feature + 1] as usize];
-                add_postings(sums, postings, (term.factor * unit * (255.0 / 256.0)).round() as u32);
+                let factor = (term.factor * unit * (255.0 / 256.0)).round() as u32;
+                add_postings(sums, self.postings_of(term.feature), factor);
             } else {
                 let factor = (term.factor * unit).round() as u16;
                 slack += 2.0 + f64::from(factor) / 256.0;
@@ -174,31 +195,27 @@ impl Filter {
         if bar < 1.0 {
             return false;
         }
-        lanes::reaching(sums, bar as u16, documents);
+        *bar_of_candidates = bar as u16;
+        lanes::reaching(sums, *bar_of_candidates, documents);
         documents.len() <= 4 * k + 256
     }
 
     /// Fills `memory.similarities`: the sums of the candidates, exactly as adding postings makes them.
     pub(super) fn sum(&self, index: &Index, terms: &[QueryTerm], memory: &mut FilterMemory) {
-        let FilterMemory { term_of, candidate_of, shared, cells, documents, similarities, .. } = memory;
+        let FilterMemory { term_of, candidate_of, shared, found, cells, documents, similarities, sums, bar, .. } = memory;
         let candidates = documents.len();
         cells.clear();
         cells.resize(terms.len() * candidates, 0.0);
         self.add_frequent(index, terms, documents, term_of, shared, cells);
         candidate_of.resize(self.documents, 0);
-        for (candidate, &document) in (1..).zip(documents.iter()) {
+        for (candidate, &document) in (0..).zip(documents.iter()) {
             candidate_of[document as usize] = candidate;
         }
         for (&term, cells) in terms.iter().zip(cells.chunks_mut(candidates)) {
-            if self.row_of[term.feature as usize] == u32::MAX {
-                for block in &index.blocks {
-                    let candidate_of = &candidate_of[block.first as usize..][..block.len()];
-                    add_rare(block.lists(term.feature), term.factor, candidate_of, cells);
-                }
-            }
-        }
-        for &document in documents.iter() {
-            candidate_of[document as usize] = 0;
+            let postings = self.postings_of(term.feature);
+            found.resize(found.len().max(postings.len()), 0);
+            let len = find_candidates(postings, sums, *bar, found);
+            self.add_rare(index, term, postings, &found[..len], candidate_of, cells);
         }
         similarities.clear();
         similarities.resize(candidates, 0.0);
@@ -216,30 +233,37 @@ impl Filter {
         terms: &[QueryTerm],
         documents: &[u32],
         term_of: &mut Vec<u32>,
-        shared: &mut Vec<u32>,
+        shared: &mut Vec<u16>,
         cells: &mut [f64],
     ) {
-        term_of.resize(self.rows.len() / self.documents, 0);
+        term_of.resize(ROWS as usize, 0);
         let row = |term: &QueryTerm| self.row_of[term.feature as usize] as usize;
         for (number, term) in (1..).zip(terms) {
             if let Some(slot) = term_of.get_mut(row(term)) {
                 *slot = number;
             }
         }
+        let entries = |document: u32| &self.packed[self.offsets[document as usize]..self.offsets[document as usize + 1]];
+        // Candidates lie anywhere in memory. Touching every cache line first lets the processor fetch many at a time.
+        let touched = documents.iter().flat_map(|&d| entries(d).iter().step_by(LINE)).fold(0, |all, &entry| all ^ entry);
+        std::hint::black_box(touched);
         for (candidate, &document) in documents.iter().enumerate() {
-            let entries = &self.packed[self.offsets[document as usize]..self.offsets[document as usize + 1]];
+            let entries = entries(document);
+            let length_part = self.length_parts[document as usize];
             if shared.len() < entries.len() {
                 shared.resize(entries.len(), 0);
             }
+            let term_of = term_of.first_chunk().expect("made that long above");
             let len = keep_shared(entries, term_of, shared);
             for &entry in &shared[..len] {
-                let number = term_of[(entry >> 8) as usize] as usize - 1;
-                let mut count = entry & 0xff;
+                let row = u32::from(entry) >> COUNT_BITS;
+                let mut count = u32::from(entry) & MANY;
                 if count == MANY {
-                    count = self.large_count(document, entry >> 8);
+                    count = self.large_count(document, row);
                 }
+                let number = term_of[row as usize] as usize - 1;
                 let QueryTerm { feature, factor } = terms[number];
-                let weight = index.weights.of_document(feature, count, self.length_parts[document as usize]);
+                let weight = index.weights.of_document(feature, count, length_part);
                 cells[number * documents.len() + candidate] = factor * weight;
             }
         }
@@ -250,12 +274,40 @@ impl Filter {
         }
     }
 
+    /// The cells of a feature without a row, from those of its postings that are candidates.
+    fn add_rare(
+        &self,
+        index: &Index,
+        QueryTerm { feature, factor }: QueryTerm,
+        postings: &[Posting],
+        found: &[u32],
+        candidate_of: &[u32],
+        cells: &mut [f64],
+    ) {
+        for &at in found {
+            let Posting { document, count, .. } = postings[at as usize];
+            let weight = if count == u16::MAX {
+                index.value(feature, document)
+            } else {
+                index.weights.of_document(feature, u32::from(count), self.length_parts[document as usize])
+            };
+            cells[candidate_of[document as usize] as usize] = factor * weight;
+        }
+    }
+
+    /// Postings of a feature; none if it has a row.
+    fn postings_of(&self, feature: u32) -> &[Posting] {
+        &self.postings[self.starts[feature as usize] as usize..self.starts[feature as usize + 1] as usize]
+    }
+
     fn large_count(&self, document: u32, row: u32) -> u32 {
         let at = self.large.partition_point(|&(d, r, _)| (d, r) < (document, row));
         self.large[at].2
     }
 }
 
+/// Adds the approximate weights of a feature without a row.
+#[inline(never)]
 fn add_postings(sums: &mut [u16], postings: &[Posting], factor: u32) {
     for posting in postings {
         let sum = &mut sums[posting.document as usize];
@@ -263,22 +315,25 @@ fn add_postings(sums: &mut [u16], postings: &[Posting], factor: u32) {
     }
 }
 
-/// Copies the entries whose row has a term to the front of `shared`, without a branch; gives their number.
-fn keep_shared(entries: &[u32], term_of: &[u32], shared: &mut [u32]) -> usize {
+/// Copies the entries whose row has a term to the front of `shared`, without a branch; gives their number. A function
+/// of its own, so that it has the registers to itself; so is the next.
+#[inline(never)]
+fn keep_shared(entries: &[u16], term_of: &[u32; ROWS as usize], shared: &mut [u16]) -> usize {
     let mut len = 0;
     for &entry in entries {
         shared[len] = entry;
-        len += usize::from(term_of[(entry >> 8) as usize] != 0);
+        len += usize::from(term_of[usize::from(entry >> COUNT_BITS)] != 0);
     }
     len
 }
 
-/// The cells of one feature without a row, from its postings in a block.
-fn add_rare((places, values): (&[u16], &[f64]), factor: f64, candidate_of: &[u32], cells: &mut [f64]) {
-    for (&place, &value) in places.iter().zip(values) {
-        let candidate = candidate_of[place as usize] as usize;
-        if candidate != 0 {
-            cells[candidate - 1] = factor * value;
-        }
+/// Lists which postings belong to candidates, without a branch; gives their number.
+#[inline(never)]
+fn find_candidates(postings: &[Posting], sums: &[u16], bar: u16, found: &mut [u32]) -> usize {
+    let mut len = 0;
+    for (posting, at) in postings.iter().zip(0..) {
+        found[len] = at;
+        len += usize::from(sums[posting.document as usize] >= bar);
     }
+    len
 }

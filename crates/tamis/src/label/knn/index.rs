@@ -66,6 +66,13 @@ impl Index {
         self.blocks.iter().map(|block| block.postings(feature).len()).sum()
     }
 
+    /// The weight of a feature in a document that has it.
+    pub(super) fn value(&self, feature: u32, document: u32) -> f64 {
+        let block = &self.blocks[self.blocks.partition_point(|block| block.first <= document) - 1];
+        let (places, values) = block.lists(feature);
+        values[places.partition_point(|&place| u32::from(place) < document - block.first)]
+    }
+
     /// The features of a query that can add to a similarity, ascending.
     pub(super) fn query_terms(&self, query: Query<'_>, terms: &mut Vec<QueryTerm>) {
         terms.clear();
