@@ -212,8 +212,8 @@ fn without_folds_labels_are_decided_by_what_is_known() {
     for (classifier, threshold) in
         [("svm", "fixed(0)"), ("svm(multi=ovo)", "rcut(2)"), ("bayes", "rcut(2)"), ("knn(20)", "rcut(2)")]
     {
-        let fitted = folder
-            .ok(&format!("fit docs.jsonl -o m.model --by df --features 500 --classifier {classifier} --folds 0"));
+        let fitted =
+            folder.ok(&format!("fit docs.jsonl -o m.model --by df --features 500 --classifier {classifier} --folds 0"));
         says(&fitted, &[threshold]);
         let labelled = folder.json_lines("classify m.model docs.jsonl");
         let given = labelled.iter().filter(|line| !line["labels"].as_array().unwrap().is_empty()).count();

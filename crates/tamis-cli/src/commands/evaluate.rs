@@ -90,12 +90,8 @@ fn judge(
     if !measures.is_empty() {
         options.measures = measures.to_vec();
     }
-    let mut judged = Judged {
-        evaluation: Evaluation::new(options)?,
-        unseen: Vec::new(),
-        without_known_word: 0,
-        levels: Vec::new(),
-    };
+    let mut judged =
+        Judged { evaluation: Evaluation::new(options)?, unseen: Vec::new(), without_known_word: 0, levels: Vec::new() };
     let mut number_of: HashMap<String, usize> = HashMap::new();
     let node_of: Vec<u32> = model.taxonomy.as_ref().map_or(Ok(Vec::new()), |t| t.align(&model.labels))?;
     let mut labeller = model.labeller()?;

@@ -30,7 +30,11 @@ impl Page {
         self.table(&["measure", "value", "95 %"], &rows);
         self.per_label(model, evaluation);
         self.curves(model);
-        self.confusion(model, evaluation);
+        if summary.single_label {
+            self.confusion(model, evaluation);
+        } else {
+            self.together(model, evaluation);
+        }
         self.weights(model);
         Ok(self)
     }
@@ -114,6 +118,49 @@ impl Page {
             "confusion",
             map.draw(),
             "Rows are labels that were missed, columns labels that were given instead, for the most frequent confusions.",
+        );
+    }
+
+    /// Labels that test documents carry together, for the most frequent pairs.
+    fn together(&mut self, model: &Model, evaluation: &Evaluation) {
+        let Some(pairs) = evaluation.co_occurrence() else { return };
+        let mut frequent = pairs.pairs();
+        frequent
+            .retain(|((a, b), _)| a != b && (*b as usize) < model.labels.len() && (*a as usize) < model.labels.len());
+        frequent.sort_by(|x, y| y.1.cmp(&x.1).then(x.0.cmp(&y.0)));
+        let mut labels: Vec<u32> = Vec::new();
+        for ((a, b), _) in &frequent {
+            for label in [*a, *b] {
+                if labels.len() < 14 && !labels.contains(&label) {
+                    labels.push(label);
+                }
+            }
+        }
+        if labels.len() < 2 {
+            return;
+        }
+        labels.sort_unstable();
+        let names: Vec<String> = labels.iter().map(|&l| model.labels.name(l).to_owned()).collect();
+        let mut values = Vec::new();
+        for &a in &labels {
+            for &b in &labels {
+                let n = pairs.count(a.min(b), a.max(b)) as f64;
+                values.push(if a == b || n == 0.0 { f64::NAN } else { n });
+            }
+        }
+        let map = HeatMap {
+            title: "Which labels go together".into(),
+            rows: names.clone(),
+            columns: names,
+            values,
+            range: None,
+            numbers: true,
+            tips: Vec::new(),
+        };
+        self.figure(
+            "together",
+            map.draw(),
+            "Test documents that carry both labels, for the labels of the most frequent pairs.",
         );
     }
 

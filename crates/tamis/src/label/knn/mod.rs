@@ -117,7 +117,14 @@ impl Knn {
         };
         let scale = |document: u32| inverse_norms.get(document as usize).copied().unwrap_or(1.0);
         let filter = Filter::new(problem, &index, scale);
-        Ok(Self { options: *options, k, index, electorate: Electorate::new(&problem.assignments, options.similarity), inverse_norms, filter })
+        Ok(Self {
+            options: *options,
+            k,
+            index,
+            electorate: Electorate::new(&problem.assignments, options.similarity),
+            inverse_norms,
+            filter,
+        })
     }
 
     /// What it was fitted with.

@@ -74,8 +74,7 @@ impl Best {
             self.documents.resize(room, 0);
             self.similarities.resize(room, 0.0);
         }
-        let (kept_documents, kept_similarities) =
-            (&mut self.documents[self.len..], &mut self.similarities[self.len..]);
+        let (kept_documents, kept_similarities) = (&mut self.documents[self.len..], &mut self.similarities[self.len..]);
         self.len += select(documents, sums, self.floor, kept_documents, kept_similarities);
     }
 
