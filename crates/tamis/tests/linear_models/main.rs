@@ -1,6 +1,6 @@
 //! Bayes, SVM and the linear model against scikit-learn (frozen numbers), against slow obvious versions, and at the edges.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod bayes;
 mod model;

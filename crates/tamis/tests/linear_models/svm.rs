@@ -290,6 +290,17 @@ fn warm_starts_save_passes_and_change_nothing_else() {
 }
 
 #[test]
+fn a_warm_start_scales_with_the_cost() {
+    // With so small a cost every document is inside the margin and has the largest dual variable, C; so for twice the cost
+    // the scaled variables are the solution already.
+    let problem = golden();
+    let first = svm_of("svm(c=1e-4)").fit(&problem, &Silent).unwrap();
+    let twice = svm_of("svm(c=2e-4)").fit_size(&problem, 15, Some(&first.duals), &Silent).unwrap();
+    assert!(first.solutions.iter().all(|s| s.supports == problem.documents()));
+    assert!(twice.solutions.iter().all(|s| s.iterations == 0 && s.converged), "{:?}", twice.solutions);
+}
+
+#[test]
 fn a_warm_start_of_other_documents_is_refused() {
     let fit = svm_of("svm").fit(&golden(), &Silent).unwrap();
     let error = svm_of("svm").fit_size(&larger(), 300, Some(&fit.duals), &Silent).unwrap_err();
