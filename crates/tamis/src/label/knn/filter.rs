@@ -21,7 +21,7 @@ use super::lanes;
 use crate::label::Problem;
 
 /// Features that one of so many documents has, or more, have a row.
-const ROW_FROM: usize = 16;
+const ROW_FROM: usize = 32;
 
 /// How far beyond 16 bits sums would go for a document that had all of the query's words with weight 1. Documents have
 /// only some of them, and weights are well below 1.
@@ -202,7 +202,8 @@ impl Filter {
 
     /// Fills `memory.similarities`: the sums of the candidates, exactly as adding postings makes them.
     pub(super) fn sum(&self, index: &Index, terms: &[QueryTerm], memory: &mut FilterMemory) {
-        let FilterMemory { term_of, candidate_of, shared, found, cells, documents, similarities, sums, bar, .. } = memory;
+        let FilterMemory { term_of, candidate_of, shared, found, cells, documents, similarities, sums, bar, .. } =
+            memory;
         let candidates = documents.len();
         cells.clear();
         cells.resize(terms.len() * candidates, 0.0);
@@ -243,9 +244,11 @@ impl Filter {
                 *slot = number;
             }
         }
-        let entries = |document: u32| &self.packed[self.offsets[document as usize]..self.offsets[document as usize + 1]];
+        let entries =
+            |document: u32| &self.packed[self.offsets[document as usize]..self.offsets[document as usize + 1]];
         // Candidates lie anywhere in memory. Touching every cache line first lets the processor fetch many at a time.
-        let touched = documents.iter().flat_map(|&d| entries(d).iter().step_by(LINE)).fold(0, |all, &entry| all ^ entry);
+        let touched =
+            documents.iter().flat_map(|&d| entries(d).iter().step_by(LINE)).fold(0, |all, &entry| all ^ entry);
         std::hint::black_box(touched);
         for (candidate, &document) in documents.iter().enumerate() {
             let entries = entries(document);

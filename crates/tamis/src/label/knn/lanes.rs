@@ -316,10 +316,7 @@ mod avx2 {
             let (documents, values) = (&documents[..4], &values[..4]);
             // SAFETY: both slices hold the four numbers that are read; the loads need no alignment.
             unsafe {
-                Self {
-                    documents: _mm_loadu_si128(documents.as_ptr().cast()),
-                    values: _mm256_loadu_pd(values.as_ptr()),
-                }
+                Self { documents: _mm_loadu_si128(documents.as_ptr().cast()), values: _mm256_loadu_pd(values.as_ptr()) }
             }
         }
 
