@@ -21,7 +21,7 @@ use super::lanes;
 use crate::label::Problem;
 
 /// Features that one of so many documents has, or more, have a row.
-const ROW_FROM: usize = 16;
+const ROW_FROM: usize = 32;
 
 /// How far beyond 16 bits sums would go for a document that had all of the query's words with weight 1. Documents have
 /// only some of them, and weights are well below 1.

@@ -30,7 +30,7 @@ impl Weights {
             similarity,
             idf: problem.df().into_iter().map(idf).collect(),
             mean_length: problem.mean_length(),
-            logs: std::array::from_fn(|tf| 1.0 + (tf as f64).ln()),
+            logs: std::array::from_fn(|tf| if tf == 0 { 0.0 } else { 1.0 + (tf as f64).ln() }),
         }
     }
 
