@@ -265,7 +265,8 @@ fn digits(name: &str) -> tamis::Result<Digits> {
 
 fn range(text: &str) -> anyhow::Result<(usize, usize)> {
     let (low, high) = text.split_once('-').unwrap_or((text, text));
-    Ok((low.trim().parse()?, high.trim().parse()?))
+    let number = |part: &str| part.trim().parse().with_context(|| format!("{text:?} is not a range such as 3-5"));
+    Ok((number(low)?, number(high)?))
 }
 
 /// 64M, 4G, 100000.
@@ -278,8 +279,8 @@ pub(crate) fn size(text: &str) -> anyhow::Result<usize> {
         _ => (text, 0),
     };
     let number: f64 = digits.trim().parse().with_context(|| format!("{text:?} is not a size such as 512M or 4G"))?;
-    if !(number > 0.0) {
-        bail!("a size must be above 0");
+    if !(number > 0.0 && number.is_finite()) {
+        bail!("a size must be above 0, such as 512M or 4G");
     }
     Ok((number * f64::from(1u32 << shift)) as usize)
 }

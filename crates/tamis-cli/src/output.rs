@@ -37,7 +37,14 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 /// Prints an error for people.
 #[allow(clippy::print_stderr)]
 pub(crate) fn print_error(error: &anyhow::Error) {
-    eprintln!("tamis: {error:#}");
+    let mut message = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        // Errors that quote their cause need it only once.
+        if !message.ends_with(&cause) {
+            message = format!("{message}: {cause}");
+        }
+    }
+    eprintln!("tamis: {message}");
 }
 
 /// Rows under a header, in any format.

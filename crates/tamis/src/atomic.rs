@@ -40,6 +40,10 @@ impl AtomicFile {
         // A link keeps pointing where it points: the file behind it is replaced.
         let place = if existing.is_ok() { path.canonicalize().map_err(error)? } else { path.to_owned() };
         let folder = place.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            let reason = format!("there is no folder {}", folder.display());
+            return Err(error(io::Error::new(io::ErrorKind::NotFound, reason)));
+        }
         let mut builder = tempfile::Builder::new();
         builder.prefix(".tamis-").suffix(".part");
         #[cfg(unix)]
@@ -108,7 +112,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("no/a.txt");
         let error = AtomicFile::create(&path).unwrap_err().to_string();
-        assert!(error.starts_with(&path.display().to_string()), "{error}");
+        assert_eq!(error, format!("{}: there is no folder {}", path.display(), folder.path().join("no").display()));
         let error = AtomicFile::create(folder.path()).unwrap_err();
         assert!(error.is_input(), "{error}");
     }

@@ -136,12 +136,24 @@ impl Container {
     pub(crate) fn kind_of(path: &Path) -> Option<String> {
         let mut head = [0; 16];
         io::Read::read_exact(&mut File::open(path).ok()?, &mut head).ok()?;
-        (head[..8] == MAGIC).then(|| String::from_utf8_lossy(&head[8..]).trim_end().to_owned())
+        Self::kind_of_bytes(&head)
+    }
+
+    /// The kind that the first bytes of a file of ours name.
+    pub(crate) fn kind_of_bytes(head: &[u8]) -> Option<String> {
+        let kind = head.strip_prefix(&MAGIC)?.get(..8)?;
+        Some(String::from_utf8_lossy(kind).trim_end().to_owned())
     }
 
     /// Maps and verifies a file of a kind; versions above `newest` are refused.
     pub(crate) fn open(path: &Path, kind: &str, newest: u32) -> Result<Self> {
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
+        if file.metadata().is_ok_and(|data| data.is_dir()) {
+            return Err(Error::File {
+                path: path.to_owned(),
+                reason: format!("a folder; a {kind} file is needed here"),
+            });
+        }
         // SAFETY: the map is read only. Files are replaced by renaming, never written in place, so what is mapped
         // does not change; a foreign program that truncates the file under us could still end the process, as with
         // any memory-mapped file.
@@ -159,6 +171,7 @@ impl Container {
 
     fn verified(path: &Path, bytes: Bytes, kind: &str, newest: u32) -> Result<Self> {
         let bad = |reason: String| Error::File { path: path.to_owned(), reason };
+        let damaged = |what: String| bad(format!("damaged: {what}; fetch or make the file again"));
         if cfg!(target_endian = "big") {
             return Err(bad("this file is little-endian and this machine is not".into()));
         }
@@ -174,10 +187,10 @@ impl Container {
             .checked_mul(ENTRY)
             .and_then(|table| table.checked_add(HEAD))
             .filter(|end| end + HASH <= bytes.len())
-            .ok_or_else(|| bad("damaged: the header is cut off or changed".into()))?;
+            .ok_or_else(|| damaged("the header is cut off or changed".into()))?;
         let hash_end = table_end + HASH;
         if *blake3::hash(&bytes[..table_end]).as_bytes() != bytes[table_end..hash_end] {
-            return Err(bad("damaged: the header is not what was written".into()));
+            return Err(damaged("the header is not what was written".into()));
         }
         // Only a header that is intact can be believed about kind and version.
         if found != kind {
@@ -189,7 +202,7 @@ impl Container {
             )));
         }
         if u64_at(24) != bytes.len() as u64 {
-            return Err(bad(format!("damaged: {} bytes long instead of {}", bytes.len(), u64_at(24))));
+            return Err(damaged(format!("{} bytes long instead of {}", bytes.len(), u64_at(24))));
         }
         let mut sections = Vec::with_capacity(count);
         let mut end = hash_end;
@@ -199,18 +212,18 @@ impl Container {
             let length = u64_at(entry + 24) as usize;
             let range = start..start.saturating_add(length);
             if start != aligned(end) || range.end > bytes.len() {
-                return Err(bad(format!("damaged: section {name} is out of place")));
+                return Err(damaged(format!("section {name} is out of place")));
             }
             if bytes[end..start].iter().any(|&b| b != 0)
                 || *blake3::hash(&bytes[range.clone()]).as_bytes() != bytes[entry + 32..entry + 64]
             {
-                return Err(bad(format!("damaged: section {name} is not what was written")));
+                return Err(damaged(format!("section {name} is not what was written")));
             }
             end = range.end;
             sections.push((name, range));
         }
         if aligned(end) != bytes.len() || bytes[end..].iter().any(|&b| b != 0) {
-            return Err(bad("damaged: the end is not what was written".into()));
+            return Err(damaged("the end is not what was written".into()));
         }
         Ok(Self { path: path.to_owned(), bytes, version, sections })
     }

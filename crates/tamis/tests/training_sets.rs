@@ -21,6 +21,7 @@ fn taxonomy() -> Taxonomy {
 
 #[test]
 fn policies_by_hand() {
+    use NegativePolicy::{AllMinusNode, ParentMinusNode, Siblings};
     let t = taxonomy();
     //                         0          1          2          3               4          5       6          7
     let counts =
@@ -28,7 +29,6 @@ fn policies_by_hand() {
     let documents = NodeDocuments::new(&t, &counts, &[0, 1, 2, 3, 4, 5, 6, 7]).unwrap();
     let node = |id: &str| t.node(id).unwrap();
     let negatives = |id: &str, policy| documents.negatives(node(id), policy);
-    use NegativePolicy::{AllMinusNode, ParentMinusNode, Siblings};
     assert_eq!(documents.positives(node("a")), [0, 1, 2, 3, 6, 7]);
     assert_eq!(documents.positives(node("b")), [1, 3, 6]);
     assert_eq!(negatives("b", ParentMinusNode), [0, 2, 7]);

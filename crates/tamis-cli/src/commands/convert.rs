@@ -43,7 +43,9 @@ pub(crate) fn run(mut args: Args, global: &Global) -> anyhow::Result<()> {
             }
         }
     }
-    tracing::info!("{} documents written", grouped(writer.finish()?));
+    // Not inside the message, which is made only when somebody wants to see it.
+    let written = writer.finish()?;
+    tracing::info!("{} documents written", grouped(written));
     Ok(())
 }
 

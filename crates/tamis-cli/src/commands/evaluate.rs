@@ -1,12 +1,13 @@
 //! `tamis evaluate` and `tamis compare`: model × labelled documents → honest numbers.
 
+use std::collections::HashMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use serde_json::{Value, json};
 use tamis::corpus::{OnError, Part};
-use tamis::label::Model;
+use tamis::label::{Model, Taxonomy};
 use tamis::measure::significance::{sign_test_of, wilcoxon};
 use tamis::measure::{Ancestry, Evaluation, EvaluationOptions, Measure, Resampling};
 
@@ -45,8 +46,20 @@ pub(crate) struct Args {
 /// What was found while judging.
 struct Judged {
     evaluation: Evaluation,
-    unseen: std::collections::BTreeMap<String, u64>,
+    /// Labels that the model does not know, numbered after those it knows as they were met.
+    unseen: Vec<(String, u64)>,
     without_known_word: u64,
+    /// With a taxonomy: right, wrong and missed nodes of each level, ancestors included.
+    levels: Vec<[u64; 3]>,
+}
+
+impl Judged {
+    fn name<'a>(&'a self, model: &'a Model, label: u32) -> &'a str {
+        match (label as usize).checked_sub(model.labels.len()) {
+            None => model.labels.name(label),
+            Some(at) => &self.unseen[at].0,
+        }
+    }
 }
 
 fn judge(
@@ -69,11 +82,18 @@ fn judge(
             taxonomy.ancestors(node_of[label as usize]).filter_map(label_of).collect::<Vec<_>>()
         }));
     }
+    if model.taxonomy.is_some() {
+        for name in ["hP", "hR", "hF1"] {
+            options.measures.push(name.parse()?);
+        }
+    }
     if !measures.is_empty() {
         options.measures = measures.to_vec();
     }
     let mut judged =
-        Judged { evaluation: Evaluation::new(options)?, unseen: Default::default(), without_known_word: 0 };
+        Judged { evaluation: Evaluation::new(options)?, unseen: Vec::new(), without_known_word: 0, levels: Vec::new() };
+    let mut number_of: HashMap<String, usize> = HashMap::new();
+    let node_of: Vec<u32> = model.taxonomy.as_ref().map_or(Ok(Vec::new()), |t| t.align(&model.labels))?;
     let mut labeller = model.labeller()?;
     let mut first_part: Option<bool> = None;
     let mut skipped = tamis::corpus::Skipped::default();
@@ -103,10 +123,12 @@ fn judge(
                 match model.labels.id(label) {
                     Some(id) => truth.push(id),
                     None => {
-                        // Beyond the labels the model knows: always missed, each name its own number.
-                        let next = model.labels.len() + judged.unseen.len();
-                        *judged.unseen.entry(label.to_string()).or_default() += 1;
-                        let at = judged.unseen.keys().position(|k| k == label.as_ref()).unwrap_or(next);
+                        // Always missed; each name has a number of its own.
+                        let at = *number_of.entry(label.to_string()).or_insert_with(|| {
+                            judged.unseen.push((label.to_string(), 0));
+                            judged.unseen.len() - 1
+                        });
+                        judged.unseen[at].1 += 1;
                         truth.push((model.labels.len() + at) as u32);
                     }
                 }
@@ -116,6 +138,11 @@ fn judge(
             let labelled = labeller.label(&document.body);
             judged.without_known_word += u64::from(!labelled.known);
             judged.evaluation.add(labelled.ranked, labelled.decided, &truth);
+            if let Some(taxonomy) = &model.taxonomy {
+                let closed =
+                    |labels: &[u32]| taxonomy.closure(labels.iter().filter_map(|&l| node_of.get(l as usize)).copied());
+                add_levels(taxonomy, &closed(&truth), &closed(labelled.decided), &mut judged.levels);
+            }
             std::ops::ControlFlow::Continue(())
         });
         if let Some(error) = failure {
@@ -128,7 +155,31 @@ fn judge(
     if seen == 0 {
         bail!("no document to evaluate on: the corpus is empty, or its split has no test part (--all-parts takes all)");
     }
+    if judged.evaluation.documents_without_truth() == seen {
+        return match source {
+            Source::Files(corpus) => Err(corpus.no_labels().into()),
+            Source::Built(_) => bail!("no document has a label, so there is nothing to compare with"),
+        };
+    }
     Ok(judged)
+}
+
+/// Counts the nodes of a document by level.
+fn add_levels(taxonomy: &Taxonomy, truth: &[u32], decided: &[u32], levels: &mut Vec<[u64; 3]>) {
+    levels.resize(taxonomy.height(), [0; 3]);
+    for &node in decided {
+        levels[taxonomy.depth(node) - 1][usize::from(truth.binary_search(&node).is_err())] += 1;
+    }
+    for &node in truth.iter().filter(|n| decided.binary_search(n).is_err()) {
+        levels[taxonomy.depth(node) - 1][2] += 1;
+    }
+}
+
+/// Precision, recall and F1 of right, wrong and missed; 0/0 is 0.
+fn quality([right, wrong, missed]: [u64; 3]) -> [f64; 3] {
+    let share = |of: u64| if of == 0 { 0.0 } else { right as f64 / of as f64 };
+    let f1 = if right == 0 { 0.0 } else { 2.0 * right as f64 / (2 * right + wrong + missed) as f64 };
+    [share(right + wrong), share(right + missed), f1]
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
@@ -137,11 +188,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let judged = judge(&model, &source, &args.measures, args.read.on_error, args.all_parts)?;
     let evaluation = &judged.evaluation;
     if !judged.unseen.is_empty() {
-        let names: Vec<&str> = judged.unseen.keys().take(5).map(String::as_str).collect();
+        let names: Vec<&str> = judged.unseen.iter().take(5).map(|(name, _)| name.as_str()).collect();
         tracing::warn!(
             "{} labels of the corpus are unknown to the model and count as missed ({} times): {}{}",
             judged.unseen.len(),
-            judged.unseen.values().sum::<u64>(),
+            judged.unseen.iter().map(|(_, times)| times).sum::<u64>(),
             names.join(", "),
             if judged.unseen.len() > 5 { ", …" } else { "" }
         );
@@ -168,14 +219,29 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             object.insert("intervals".into(), Value::Object(all));
         }
         if !judged.unseen.is_empty() {
-            object.insert("unseen_labels".into(), json!(judged.unseen));
+            let unseen: serde_json::Map<String, Value> =
+                judged.unseen.iter().map(|(name, times)| (name.clone(), json!(times))).collect();
+            object.insert("unseen_labels".into(), Value::Object(unseen));
+        }
+        if !judged.levels.is_empty() {
+            let levels: Vec<Value> = judged
+                .levels
+                .iter()
+                .enumerate()
+                .map(|(k, &counts)| {
+                    let [precision, recall, f1] = quality(counts);
+                    json!({ "level": k + 1, "support": counts[0] + counts[2], "decided": counts[0] + counts[1],
+                            "precision": precision, "recall": recall, "f1": f1 })
+                })
+                .collect();
+            object.insert("levels".into(), json!(levels));
         }
         if args.per_label {
             let rows: Vec<Value> = evaluation
                 .per_label()
                 .iter()
                 .map(|r| {
-                    json!({ "label": model.labels.name(r.label), "support": r.tally.support(), "decided": r.tally.decided(),
+                    json!({ "label": judged.name(&model, r.label), "support": r.tally.support(), "decided": r.tally.decided(),
                             "precision": r.precision, "recall": r.recall, "f1": r.f1 })
                 })
                 .collect();
@@ -204,12 +270,27 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         rows.write_tsv(&mut out)?;
     } else if args.format == Format::Table {
         writeln!(out, "{}", trimmed(&rows.table(global)))?;
+        if !judged.levels.is_empty() {
+            let mut table = Rows::new(["level", "support", "decided", "precision", "recall", "F1"]);
+            for (k, &counts) in judged.levels.iter().enumerate() {
+                let [precision, recall, f1] = quality(counts);
+                table.push([
+                    (k + 1).to_string(),
+                    (counts[0] + counts[2]).to_string(),
+                    (counts[0] + counts[1]).to_string(),
+                    format!("{precision:.4}"),
+                    format!("{recall:.4}"),
+                    format!("{f1:.4}"),
+                ]);
+            }
+            writeln!(out, "\nNodes by level of the taxonomy, ancestors included\n{}", trimmed(&table.table(global)))?;
+        }
     }
     if args.per_label {
         let mut table = Rows::new(["label", "support", "decided", "precision", "recall", "F1"]);
         for r in evaluation.per_label() {
             table.push([
-                model.labels.name(r.label).to_owned(),
+                judged.name(&model, r.label).to_owned(),
                 r.tally.support().to_string(),
                 r.tally.decided().to_string(),
                 format!("{:.4}", r.precision),
@@ -253,6 +334,9 @@ pub(crate) struct CompareArgs {
 }
 
 pub(crate) fn compare(args: CompareArgs, global: &Global) -> anyhow::Result<()> {
+    if args.corpus.iter().any(|path| path == Path::new("-")) {
+        bail!("the documents are read once for each model, and standard input gives them once; save them to a file");
+    }
     let mut judged = Vec::new();
     let models = [Model::read(&args.first)?, Model::read(&args.second)?];
     if models[0].labels != models[1].labels {

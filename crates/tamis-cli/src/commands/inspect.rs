@@ -1,23 +1,27 @@
 //! `tamis inspect`: what a corpus or a file of ours is like, and what is wrong with it.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tamis::counts::{CountsFile, Spread, Summary};
-use tamis::label::{Separator, Taxonomy};
+use tamis::label::{Model, Separator, Taxonomy, TaxonomyOptions};
 
 use crate::corpus_args::{CorpusArgs, TextArgs, counts};
 use crate::global::Global;
 use crate::output::{Format, Rows, grouped, print_json, stdout, trimmed};
 
-/// Show what a corpus is like: documents, labels, lengths, vocabulary, problems. Also shows counts files.
+/// Show what a corpus is like: documents, labels, lengths, vocabulary, problems. Also shows models and counts files.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     corpus: CorpusArgs,
     #[command(flatten)]
     text: TextArgs,
+    /// Taxonomy of the labels: child, parent and name in each line, or RCV1's. Without it, label names that are paths are
+    /// looked at.
+    #[arg(long, value_name = "FILE")]
+    taxonomy: Option<PathBuf>,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -28,13 +32,28 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         if CountsFile::is_one(path) {
             return counts_file(path, args.format, global);
         }
+        if Model::is_one(path) {
+            return model_file(path, args.format, global);
+        }
     }
     let options = args.text.options(args.corpus.read.on_error)?;
+    // First, because it is read faster than the corpus.
+    let given = args.taxonomy.as_ref().map(|path| Taxonomy::open(path, &TaxonomyOptions::default())).transpose()?;
     let source = args.corpus.open(global)?;
     let counts = counts(&source, &options, global)?;
     let summary = Summary::of(&counts);
+    let outside: Vec<String> = given.iter().flat_map(|tree| tree.missing(&counts.labels)).map(str::to_owned).collect();
+    let named = || Taxonomy::from_names(counts.labels.iter(), Separator::Auto).ok().filter(|tree| tree.height() > 1);
+    let from = if given.is_some() { "the taxonomy file" } else { "the label names" };
+    let tree = given.or_else(named);
     if args.format == Format::Json {
-        return print_json(&json!({ "format": source.describe(), "summary": summary, "text": options.text }));
+        let hierarchy = tree.map(|tree| {
+            json!({ "from": from, "nodes": tree.len(), "roots": tree.roots().count(), "depth": tree.height(),
+                    "labels_outside": outside })
+        });
+        return print_json(
+            &json!({ "format": source.describe(), "summary": summary, "hierarchy": hierarchy, "text": options.text }),
+        );
     }
     let mut facts = Rows::new(["what", "value"]);
     let mut fact = |what: &str, value: String| facts.push([what.to_owned(), value]);
@@ -79,14 +98,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         if summary.labels > 0 {
             writeln!(out, "Largest labels\n{}\n", trimmed(&labels.table(global)))?;
         }
-        let by_name = Taxonomy::from_names(counts.labels.iter(), Separator::Auto).ok();
-        if let Some(tree) = by_name.filter(|tree| tree.height() > 1) {
+        if let Some(tree) = tree {
             let (nodes, roots) = (tree.len(), tree.roots().count());
-            writeln!(out, "Hierarchy in the label names: {nodes} nodes, {roots} roots, depth {}\n", tree.height())?;
+            writeln!(out, "Hierarchy of {from}: {nodes} nodes, {roots} roots, depth {}\n", tree.height())?;
         }
         writeln!(out, "Vocabulary growth\n{}\n", trimmed(&growth.table(global)))?;
         writeln!(out, "Problems")?;
-        problems(&summary, &mut out)?;
+        problems(&summary, &outside, &mut out)?;
     }
     out.flush()?;
     Ok(())
@@ -96,7 +114,7 @@ fn spread(s: &Spread) -> String {
     format!("{} to {}, median {}, mean {:.1}", s.min, s.max, s.median, s.mean)
 }
 
-fn problems(summary: &Summary, out: &mut impl Write) -> std::io::Result<()> {
+fn problems(summary: &Summary, outside: &[String], out: &mut impl Write) -> std::io::Result<()> {
     let mut none = true;
     let mut problem = |text: String| {
         none = false;
@@ -113,6 +131,9 @@ fn problems(summary: &Summary, out: &mut impl Write) -> std::io::Result<()> {
     }
     if !summary.empty.is_empty() {
         problem(format!("{} documents have no word: {}", grouped(summary.empty.len() as u64), some(&summary.empty)))?;
+    }
+    if !outside.is_empty() {
+        problem(format!("{} labels are not in the taxonomy: {}; add them to it", outside.len(), some(outside)))?;
     }
     let singles = &summary.single_document_labels;
     if !singles.is_empty() {
@@ -159,5 +180,54 @@ fn counts_file(path: &Path, format: Format, global: &Global) -> anyhow::Result<(
         rows.push([what.to_owned(), grouped(value)]);
     }
     rows.push(["text options".to_owned(), serde_json::to_string(&text)?]);
+    crate::output::print_rows(&rows, format, global)
+}
+
+fn model_file(path: &Path, format: Format, global: &Global) -> anyhow::Result<()> {
+    let model = Model::read(path)?;
+    let info = Model::file_info(path)?;
+    let summary = &model.summary;
+    if format == Format::Json {
+        let labels: Vec<_> = model.labels.iter().zip(&summary.label_documents).collect();
+        return print_json(&json!({
+            "kind": "model",
+            "file": info,
+            "features": model.terms.len(),
+            "labels": labels.iter().map(|(label, n)| json!({ "label": label, "documents": n })).collect::<Vec<_>>(),
+            "threshold": model.thresholds.policy().to_string(),
+            "calibrated": model.calibration.is_some(),
+            "taxonomy": model.taxonomy.as_ref().map(Taxonomy::len),
+            "training": summary,
+            "text": model.text,
+        }));
+    }
+    let mut rows = Rows::new(["what", "value"]);
+    let mut fact = |what: &str, value: String| rows.push([what.to_owned(), value]);
+    fact("kind", "model".into());
+    fact("format version", info.version.to_string());
+    fact("bytes", grouped(info.bytes as u64));
+    fact("written by", summary.program.clone());
+    fact("training documents", grouped(summary.documents));
+    fact("labels", grouped(model.labels.len() as u64));
+    fact("features", format!("{} of {}", grouped(model.terms.len() as u64), grouped(summary.vocabulary as u64)));
+    fact("selector", summary.selector.clone());
+    fact("classifier", summary.classifier.to_string());
+    fact("threshold", model.thresholds.policy().to_string());
+    fact("probabilities", if model.calibration.is_some() { "yes" } else { "no" }.into());
+    if let Some(taxonomy) = &model.taxonomy {
+        fact("taxonomy", format!("{} nodes, depth {}", taxonomy.len(), taxonomy.height()));
+    }
+    fact("seed", summary.seed.to_string());
+    for (measure, value) in &summary.quality {
+        fact(&format!("{measure}, {}-fold cross-validation", summary.folds), format!("{value:.4}"));
+    }
+    for reason in &summary.choices {
+        fact("why", reason.clone());
+    }
+    fact("best features", model.features().into_iter().take(10).collect::<Vec<_>>().join(", "));
+    for (section, bytes) in &info.sections {
+        fact(&format!("section {section}"), format!("{} bytes", grouped(*bytes as u64)));
+    }
+    fact("text options", serde_json::to_string(&model.text)?);
     crate::output::print_rows(&rows, format, global)
 }

@@ -55,7 +55,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             let mut rows = Rows::new(["name", "what", "formula", "source"]);
             for score in Score::all() {
                 let spec = score.formula().spec();
-                rows.push([&score.name(), spec.title, spec.formula, spec.source]);
+                // The only parameter there is; the name alone does not parse.
+                let parameter = if score.to_string() == score.name() { "" } else { "(λ)" };
+                rows.push([&format!("{}{parameter}", score.name()), spec.title, spec.formula, spec.source]);
             }
             rows
         }

@@ -1,12 +1,15 @@
 //! One short file for each subcommand.
 
+mod calibrate;
 mod classify;
 mod complete;
 mod convert;
 mod count;
+mod demo;
 mod evaluate;
 mod explain;
 mod fit;
+mod hierarchy;
 mod inspect;
 mod list;
 mod merge;
@@ -21,6 +24,7 @@ use crate::global::Global;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Demo(demo::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
     Synth(synth::Args),
@@ -31,6 +35,7 @@ pub(crate) enum Command {
     Report(report::Args),
     Fit(fit::Args),
     Classify(classify::Args),
+    Calibrate(calibrate::Args),
     Evaluate(evaluate::Args),
     Compare(evaluate::CompareArgs),
     Explain(explain::Args),
@@ -42,6 +47,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self, global: &Global) -> anyhow::Result<()> {
         match self {
+            Self::Demo(args) => demo::run(args, global),
             Self::Inspect(args) => inspect::run(args, global),
             Self::Convert(args) => convert::run(args, global),
             Self::Synth(args) => synth::run(args, global),
@@ -52,6 +58,7 @@ impl Command {
             Self::Report(args) => report::run(args, global),
             Self::Fit(args) => fit::run(args, global),
             Self::Classify(args) => classify::run(args, global),
+            Self::Calibrate(args) => calibrate::run(args, global),
             Self::Evaluate(args) => evaluate::run(args, global),
             Self::Compare(args) => evaluate::compare(args, global),
             Self::Explain(args) => explain::run(args, global),

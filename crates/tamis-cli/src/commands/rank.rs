@@ -9,7 +9,7 @@ use tamis::features::overlap::{self, Overlap, ResampleOptions};
 use tamis::features::search::Budget;
 use tamis::features::{Ranking, Selector};
 
-use crate::corpus_args::{CorpusArgs, TextArgs, labelled_counts};
+use crate::corpus_args::{CorpusArgs, Source, TextArgs, counts};
 use crate::global::Global;
 use crate::output::{Format, Rows, print_json, print_rows, stdout, trimmed};
 
@@ -87,13 +87,20 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 }
 
 fn read(args: &Args, global: &Global) -> anyhow::Result<(Input, Contingency)> {
-    if let [path] = args.corpus.paths.as_slice() {
-        if CountsFile::is_one(path) {
-            return Ok((Input::Counted, CountsFile::read(path)?.contingency));
-        }
+    if let [path] = args.corpus.paths.as_slice()
+        && CountsFile::is_one(path)
+    {
+        return Ok((Input::Counted, CountsFile::read(path)?.contingency));
     }
     let options = args.text.options(args.corpus.read.on_error)?;
-    let counts = labelled_counts(&args.corpus.open(global)?, &options, global)?;
+    let source = args.corpus.open(global)?;
+    let counts = counts(&source, &options, global)?;
+    let labels_needed = || args.per_label || args.by.iter().any(Selector::needs_labels);
+    if let (true, Source::Files(corpus)) = (counts.labels.is_empty(), &source)
+        && labels_needed()
+    {
+        return Err(corpus.no_labels().into());
+    }
     let training = counts.training();
     if training.len() < counts.len() {
         tracing::info!("ranked on the {} training documents of {}", training.len(), counts.len());
@@ -220,13 +227,12 @@ fn compare(
     format: Format,
     global: &Global,
 ) -> anyhow::Result<()> {
-    let candidates = table.df().iter().filter(|&&df| df > 0).count();
     let longest = rankings.iter().map(Ranking::len).max().unwrap_or(0);
     let sizes: Vec<usize> = SIZES.into_iter().filter(|&s| s < longest).chain([longest]).collect();
     let mut pairs = Vec::new();
     for (i, first) in rankings.iter().enumerate() {
         for (j, second) in rankings.iter().enumerate().skip(i + 1) {
-            pairs.push((i, j, overlap::of_rankings(first, second, candidates, &sizes)));
+            pairs.push((i, j, overlap::of_rankings(first, second, &sizes)));
         }
     }
     if format == Format::Json {
@@ -279,7 +285,6 @@ fn compare(
 fn stability(args: &Args, counts: &Counts, resamples: usize, global: &Global) -> anyhow::Result<()> {
     let options = ResampleOptions { resamples, seed: global.seed, ..ResampleOptions::default() };
     let rows_of = counts.training();
-    let candidates = counts.vocabulary.len();
     let mut rows = Rows::new(["selector", "size", "Jaccard", "Kuncheva"]);
     let mut values = Vec::new();
     for selector in &args.by {
@@ -289,7 +294,7 @@ fn stability(args: &Args, counts: &Counts, resamples: usize, global: &Global) ->
             Some(top) => vec![top],
             None => SIZES.into_iter().filter(|&s| s < longest).collect(),
         };
-        for o in overlap::mean_of_pairs(&rankings, candidates, &sizes) {
+        for o in overlap::mean_of_pairs(&rankings, &sizes) {
             rows.push([
                 selector.to_string(),
                 o.size.to_string(),

@@ -271,7 +271,7 @@ pub(crate) fn utf16(path: &Path) -> Error {
 /// The message for a record beyond the bound.
 pub(crate) fn too_long(limit: usize) -> String {
     let bound = if limit.is_multiple_of(1 << 20) { format!("{} MiB", limit >> 20) } else { format!("{limit} bytes") };
-    format!("the record is longer than {bound}; raise --max-record-bytes if it is really one document")
+    format!("the record is longer than {bound}; raise --max-record if it is really one document")
 }
 
 /// What the reader of a file knows beside its records.

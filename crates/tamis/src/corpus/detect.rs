@@ -9,6 +9,7 @@ use super::fields::{part_of, quoted};
 use super::folders::{Found, parted, walk};
 use super::source::{Compression, Source};
 use super::svmlight::is_pair;
+use crate::container::Container;
 use crate::{Error, Result};
 
 /// How much of a file is looked at.
@@ -94,6 +95,10 @@ pub(crate) fn of_source(source: &mut Source, from: Option<Format>, prefix: &str)
     let path = source.path.clone();
     let compression = source.compression;
     let head = source.peek(HEAD_BYTES)?;
+    if let Some(kind) = Container::kind_of_bytes(head) {
+        let reason = format!("this is a tamis {kind} file, not a corpus; give the documents");
+        return Err(Error::malformed_file(&path, reason));
+    }
     if let Some(format) = from {
         return Ok(format);
     }
@@ -127,11 +132,11 @@ pub(crate) fn of_source(source: &mut Source, from: Option<Format>, prefix: &str)
         return Ok(named);
     }
     let advice = match look {
+        _ if named == Format::Jsonl && head.trim_ascii_start().starts_with(b"[") => {
+            "is one JSON list; write one object in each line (jq -c '.[]')".to_owned()
+        }
         Look::Surely(seen) | Look::Maybe(seen) => {
             format!("looks like {seen}; rename the file, or give --from {seen}")
-        }
-        Look::Unknown if named == Format::Jsonl && head.trim_ascii_start().starts_with(b"[") => {
-            "is one JSON list; write one object in each line (jq -c '.[]')".to_owned()
         }
         Look::Unknown => {
             let begin = String::from_utf8_lossy(&head[..head.len().min(200)]).into_owned();

@@ -18,7 +18,7 @@ use crate::{Error, Result};
 /// their file and line (`name:17`), so ids do not depend on threads, and a part has the same ids alone and in the whole.
 pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
     if options.max_record_bytes == 0 {
-        return Err(Error::invalid("--max-record-bytes", 0, "a record needs at least one byte"));
+        return Err(Error::invalid("--max-record", 0, "a record needs at least one byte"));
     }
     let mut opening = Opening { options, format: None, listed: Vec::new(), documents: Vec::new(), stream: None };
     for path in paths {

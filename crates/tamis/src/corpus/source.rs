@@ -177,12 +177,12 @@ impl Source {
         debug_assert_eq!(self.peeked.position(), 0, "peek comes before the first read");
         let missing = length.saturating_sub(self.peeked.get_ref().len()) as u64;
         if let Err(error) = self.inner.by_ref().take(missing).read_to_end(self.peeked.get_mut()) {
-            return Err(self.read_error(1, error));
+            return Err(self.read_error(1 + line_ends(self.peeked.get_ref()), error));
         }
         Ok(self.peeked.get_ref())
     }
 
-    /// Appends up to `length` bytes; fewer only at the end. `line` is where the reader stands, for errors.
+    /// Appends up to `length` bytes; fewer only at the end. `line` is where the buffer begins, for errors.
     pub(crate) fn read_into(&mut self, buffer: &mut Vec<u8>, length: usize, line: u64) -> Result<usize> {
         let before = buffer.len();
         buffer.reserve(length);
@@ -191,7 +191,7 @@ impl Source {
         let got = buffer.len() - before;
         match rest {
             Ok(_) => Ok(got),
-            Err(error) => Err(self.read_error(line, error)),
+            Err(error) => Err(self.read_error(line + line_ends(buffer), error)),
         }
     }
 
@@ -235,6 +235,10 @@ impl Source {
     }
 }
 
+fn line_ends(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
 /// Bytes that the named encoding does not have.
 #[derive(Debug)]
 struct NotInEncoding(Encoding);
@@ -258,6 +262,8 @@ struct Decoding<R> {
     /// Decoded, not yet handed out.
     output: Cursor<Vec<u8>>,
     ended: bool,
+    /// Bytes that are not of the encoding come after `output`.
+    malformed: bool,
 }
 
 impl<R: Read> Decoding<R> {
@@ -270,6 +276,7 @@ impl<R: Read> Decoding<R> {
             waiting: 0..0,
             output: Cursor::new(Vec::new()),
             ended: false,
+            malformed: false,
         }
     }
 
@@ -284,9 +291,8 @@ impl<R: Read> Decoding<R> {
         output.resize(3 * self.input.len() + 16, 0);
         let (result, read, written) =
             self.decoder.decode_to_utf8_without_replacement(&self.input[self.waiting.clone()], &mut output, self.ended);
-        if let DecoderResult::Malformed(..) = result {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, NotInEncoding(self.encoding)));
-        }
+        // What stands before is handed out first, so that the error knows its line.
+        self.malformed = matches!(result, DecoderResult::Malformed(..));
         self.waiting.start += read;
         output.truncate(written);
         self.output = Cursor::new(output);
@@ -298,8 +304,14 @@ impl<R: Read> Read for Decoding<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let n = self.output.read(buffer)?;
-            if n > 0 || self.ended || buffer.is_empty() {
+            if n > 0 || buffer.is_empty() {
                 return Ok(n);
+            }
+            if self.malformed {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, NotInEncoding(self.encoding)));
+            }
+            if self.ended {
+                return Ok(0);
             }
             self.refill()?;
         }

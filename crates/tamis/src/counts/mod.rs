@@ -79,6 +79,19 @@ impl Counts {
         }
     }
 
+    /// The same documents with the given labels only (ascending numbers); a document may be left without any.
+    pub fn with_labels(&self, kept: &[u32]) -> Self {
+        let mut place = vec![None; self.labels.len()];
+        for (new, &old) in kept.iter().enumerate() {
+            place[old as usize] = Some(new as u32);
+        }
+        Self {
+            labels: Arc::new(Vocabulary::from_sorted(kept.iter().map(|&l| self.labels.name(l)))),
+            assignments: self.assignments.map_columns(kept.len(), &place),
+            ..self.clone()
+        }
+    }
+
     /// A corpus from ready rows, for tests and examples: each document is its terms with repetition, and its labels.
     pub fn from_rows<T: AsRef<str>, L: AsRef<str>>(documents: &[(Vec<T>, Vec<L>)]) -> Self {
         let vocabulary = Vocabulary::new(documents.iter().flat_map(|(t, _)| t.iter().map(AsRef::as_ref)));

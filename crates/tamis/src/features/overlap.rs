@@ -49,10 +49,11 @@ pub fn of_sets(first: &[u32], second: &[u32], features: usize) -> Overlap {
     }
 }
 
-/// Agreement of two rankings of terms numbered below `terms`, at each size. Features to choose from are the terms that
+/// Agreement of two rankings at each size. Features to choose from are the terms that
 /// either ranks. Work is linear in the rankings, however many sizes.
-pub fn of_rankings(first: &Ranking, second: &Ranking, terms: usize, sizes: &[usize]) -> Vec<Overlap> {
+pub fn of_rankings(first: &Ranking, second: &Ranking, sizes: &[usize]) -> Vec<Overlap> {
     const ABSENT: usize = usize::MAX;
+    let terms = first.terms().iter().chain(second.terms()).max().map_or(0, |&term| term as usize + 1);
     let mut place = vec![ABSENT; terms];
     for (at, &term) in first.terms().iter().enumerate() {
         place[term as usize] = at;
@@ -83,10 +84,10 @@ pub fn of_rankings(first: &Ranking, second: &Ranking, terms: usize, sizes: &[usi
 }
 
 /// Mean agreement over all pairs of rankings, at each size; 0 for fewer than two.
-pub fn mean_of_pairs(rankings: &[Ranking], terms: usize, sizes: &[usize]) -> Vec<Overlap> {
+pub fn mean_of_pairs(rankings: &[Ranking], sizes: &[usize]) -> Vec<Overlap> {
     let pairs: Vec<(usize, usize)> = (1..rankings.len()).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
     let overlaps: Vec<Vec<Overlap>> =
-        pairs.par_iter().map(|&(i, j)| of_rankings(&rankings[i], &rankings[j], terms, sizes)).collect();
+        pairs.par_iter().map(|&(i, j)| of_rankings(&rankings[i], &rankings[j], sizes)).collect();
     let mean = |f: fn(&Overlap) -> f64, at: usize| {
         if overlaps.is_empty() {
             0.0
@@ -185,7 +186,7 @@ mod tests {
             let (a, b) = (ranking(&first[..left]), ranking(&second[..right]));
             let features = (0u32..12).filter(|t| first[..left].contains(t) || second[..right].contains(t)).count();
             let sizes: Vec<usize> = (0..15).collect();
-            for overlap in of_rankings(&a, &b, 12, &sizes) {
+            for overlap in of_rankings(&a, &b, &sizes) {
                 let sets = of_sets(a.top(overlap.size), b.top(overlap.size), features);
                 prop_assert_eq!((overlap.jaccard, overlap.kuncheva), (sets.jaccard, sets.kuncheva));
             }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::registry::{Formula, LAMBDA_RANGE, Lambda, Score};
+use super::registry::{Formula, LAMBDA_RANGE, Lambda, Needs, Score};
 use crate::{Error, Result};
 
 /// A selector, as an expression names it: `chi2max`, `lr(chi2max,chi2avg)@1`, `wr(0.7*chi2max,0.3*ig)`, `os(ib,2)`.
@@ -232,6 +232,15 @@ impl Selector {
             Kind::Score(_) => cut,
             Kind::Combine(combine) => combine.inputs.iter().map(|input| input.lowest_under(cut)).min().unwrap_or(cut),
             Kind::Search(search) => search.start.lowest_under(cut),
+        }
+    }
+
+    /// Whether a part of it looks at labels; only `df` and its like do not.
+    pub fn needs_labels(&self) -> bool {
+        match &self.kind {
+            Kind::Score(score) => score.formula().spec().needs != Needs::Documents,
+            Kind::Combine(combine) => combine.inputs.iter().any(Self::needs_labels),
+            Kind::Search(_) => true,
         }
     }
 

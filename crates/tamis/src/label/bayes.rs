@@ -80,8 +80,8 @@ impl BayesOptions {
 
     /// Fits every one of the given sizes, ascending: size `s` has the first `s` features.
     pub fn sweep(&self, problem: &Problem, sizes: &[usize]) -> Result<BayesSweep> {
-        if let Some(pair) = sizes.windows(2).find(|w| w[0] > w[1]) {
-            return Err(Error::invalid("sizes", format!("{}, {}", pair[0], pair[1]), "must ascend"));
+        if let Some(at) = sizes.windows(2).position(|w| w[0] > w[1]) {
+            return Err(Error::invalid("sizes", format!("{}, {}", sizes[at], sizes[at + 1]), "must ascend"));
         }
         let tables = Tables::count(*self, problem)?;
         let sizes: Vec<usize> = sizes.iter().map(|&s| s.min(problem.features())).collect();
@@ -127,7 +127,9 @@ impl Tables {
             .map_init(|| vec![0u64; features], |dense, &l| occurrences(problem, members.row_indices(l as usize), dense))
             .collect();
         let mut by_label = Csr::new(features);
-        rows.into_iter().for_each(|row| by_label.push_row(row));
+        for row in rows {
+            by_label.push_row(row);
+        }
         let occurrences = by_label.transpose();
         let mut feature_totals = vec![0u64; features];
         for (&feature, &count) in problem.matrix.indices().iter().zip(problem.matrix.values()) {

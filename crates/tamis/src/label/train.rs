@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::choose::{Choice, ChooseOptions, Trial, choose};
+use super::svm::{Multi, SvmOptions};
 use super::threshold::{Calibration, CalibrationMethod, HeldOut, Threshold, ThresholdReport, Thresholds};
 use super::{ClassifierSpec, Model, Problem, Taxonomy, TrainingSummary, rank_all};
 use crate::corpus::{SplitPlan, TextOptions};
@@ -87,6 +88,12 @@ pub fn fit(
     if options.folds == 1 {
         return Err(Error::invalid("folds", 1, "cross-validation needs two folds or more; 0 leaves it out"));
     }
+    if options.folds == 0 {
+        let tuned = options.threshold.filter(Threshold::needs_held_out).map(|threshold| threshold.to_string());
+        if let Some(what) = tuned.or(options.calibration.map(|method| method.to_string())) {
+            return Err(Error::invalid("folds", 0, format!("{what} is tuned by cross-validation; take 2 or more")));
+        }
+    }
     let Choice { classifier, selector, size, trials, mut reasons } = settle(counts, rows, options, progress)?;
     let selector = if selector.has_auto() {
         let (learned, reason) = lambda(counts, rows, &selector, size, &classifier, options, progress)?;
@@ -103,17 +110,13 @@ pub fn fit(
             reasons.push("Every labelled training document has one label, so each document gets its best one.".into());
             Threshold::rcut(1)
         } else {
-            let policy = if options.folds == 0 { Threshold::Fixed(0.0) } else { Threshold::recommended() };
+            let policy = if options.folds == 0 { untuned(&classifier, counts, rows) } else { Threshold::recommended() };
             reasons.push(format!("Documents have several labels, so labels are decided by {policy}."));
             policy
         }
     });
     let plan = Plan { counts, rows, selector: &selector, size, classifier: &classifier, options };
     let (held_out, quality) = plan.cross_validate(progress)?;
-    let needs_tuning = threshold.needs_held_out() || options.calibration.is_some();
-    if needs_tuning && options.folds == 0 {
-        return Err(Error::invalid("folds", 0, format!("{threshold} and probabilities are tuned by cross-validation")));
-    }
     let (thresholds, curves, report) = if threshold.needs_held_out() {
         let tuned = threshold.tune(&held_out)?;
         (tuned.thresholds, tuned.curves, Some(tuned.report))
@@ -147,15 +150,25 @@ pub fn fit(
             seed: options.seed,
             choices: reasons,
             quality,
-            folds: options.folds,
+            folds: options.folds.min(rows.len()),
         },
     };
     model.validate()?;
     Ok(Trained { model, trials, thresholds: report })
 }
 
+/// What decides where nothing is tuned: the sign of an SVM's scores, else so many labels as documents usually have.
+fn untuned(classifier: &ClassifierSpec, counts: &Counts, rows: &[usize]) -> Threshold {
+    if matches!(classifier, ClassifierSpec::Svm(SvmOptions { multi: Multi::Ovr, .. })) {
+        return Threshold::Fixed(0.0);
+    }
+    let labels = rows.iter().map(|&r| counts.assignments.row_indices(r).len()).filter(|&n| n > 0);
+    let (documents, labels) = labels.fold((0.0, 0.0), |(d, sum), n| (d + 1.0, sum + n as f64));
+    Threshold::rcut((labels / f64::max(documents, 1.0)).round().max(1.0) as u32)
+}
+
 /// Refuses what nothing can be learned from; tells whether every labelled document has one label.
-fn check(counts: &Counts, rows: &[usize]) -> Result<bool> {
+pub(super) fn check(counts: &Counts, rows: &[usize]) -> Result<bool> {
     let labels = |row: usize| counts.assignments.row_indices(row);
     let labelled = rows.iter().filter(|&&r| !labels(r).is_empty()).count();
     if labelled == 0 {
@@ -242,7 +255,8 @@ fn lambda(
         classifier.sweep_means(&train, &test, &sizes, &measure, &Silent)
     };
     let size = size.unwrap_or(usize::MAX);
-    let how = LambdaOptions { seed: options.seed, ..LambdaOptions::default() };
+    let usual = LambdaOptions::default();
+    let how = LambdaOptions { seed: options.seed, folds: usual.folds.min(rows.len()), ..usual };
     let learned = learn_lambda(selector, counts, rows, &[size], &how, &evaluate, progress)?;
     let lambda = learned.first().map_or(0.5, |l| l.lambda);
     let reason = format!("λ = {lambda:.3} was learned in {} folds with {classifier}.", how.folds);
@@ -271,7 +285,7 @@ fn terms(
     Ok((ranking.terms().to_vec(), reason))
 }
 
-fn sorted(counts: &Counts, terms: &[u32]) -> (Vocabulary, Vec<u32>) {
+pub(super) fn sorted(counts: &Counts, terms: &[u32]) -> (Vocabulary, Vec<u32>) {
     // Term numbers are in byte order already.
     let mut order: Vec<(u32, u32)> = terms.iter().enumerate().map(|(f, &t)| (t, f as u32)).collect();
     order.sort_unstable();

@@ -141,7 +141,9 @@ impl Weighter {
                 *place = weight;
             }
         });
-        weights.iter_mut().for_each(|w| *w *= scale);
+        for weight in weights {
+            *weight *= scale;
+        }
     }
 
     /// Calls `each` with the known features and their components before scaling, in order, and returns the scale: who
@@ -195,6 +197,7 @@ pub(crate) fn prefix(document: Query<'_>, size: usize) -> Query<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::counts::Counts;

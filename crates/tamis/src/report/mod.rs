@@ -1,8 +1,12 @@
 //! Numbers → tables, SVG plots, one self-contained HTML page.
 
 mod axis;
+mod corpus_section;
+mod model_section;
 mod page;
+mod pipeline_section;
 mod plot;
+mod selection_section;
 mod svg;
 
 pub use axis::Axis;

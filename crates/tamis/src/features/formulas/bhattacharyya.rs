@@ -59,6 +59,8 @@ pub struct Bhattacharyya {
     priors: Vec<f64>,
     /// `V + N_c`.
     denominators: Vec<f64>,
+    /// Classes with documents: those without change nothing, not even the last digit.
+    classes: usize,
     /// Angle of each class for a term it does not contain.
     unmet: Vec<f64>,
     /// Largest and smallest of `unmet` among classes that take part.
@@ -110,7 +112,8 @@ impl Bhattacharyya {
             add(&mut totals, of_class, MOMENTS);
         }
         let direct = unmet_range.1 - centre > NEAR || centre - unmet_range.0 > NEAR;
-        Self { priors, denominators, unmet, unmet_range, centre, powers, totals, direct }
+        let classes = taking_part().count();
+        Self { priors, denominators, classes, unmet, unmet_range, centre, powers, totals, direct }
     }
 
     /// The distance of one term from the classes it meets and how often it occurs there.
@@ -164,7 +167,7 @@ impl Bhattacharyya {
     /// Moments, around the centre, of the classes not met. Taken from the totals when few classes are met; added up
     /// when most are, where the difference of two almost equal sums would have few correct digits.
     fn unmet_moments(&self, labels: &[u32], moments: usize) -> [f64; MOMENTS] {
-        if 2 * labels.len() < self.priors.len() {
+        if 2 * labels.len() < self.classes {
             let mut sums = self.totals;
             for &label in labels {
                 for (sum, power) in sums[..moments].iter_mut().zip(&self.powers[label as usize]) {

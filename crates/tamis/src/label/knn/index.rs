@@ -30,12 +30,12 @@ pub(super) struct Index {
 pub(super) struct Block {
     /// Number of the first document.
     pub(super) first: u32,
-    /// How many documents.
-    pub(super) len: usize,
+    /// Numbers of all.
+    pub(super) documents: Vec<u32>,
     /// Postings of feature `f` are `starts[f]..starts[f+1]`.
     starts: Vec<u32>,
     /// Document of each posting, counted from `first`, ascending within a feature.
-    documents: Vec<u16>,
+    places: Vec<u16>,
     values: Vec<f64>,
 }
 
@@ -61,15 +61,28 @@ impl Index {
         Self { weights, blocks }
     }
 
+    /// How many documents have a feature; 0 for one that cannot add to a similarity.
+    pub(super) fn df(&self, feature: u32) -> usize {
+        self.blocks.iter().map(|block| block.postings(feature).len()).sum()
+    }
+
+    /// The weight of a feature in a document that has it.
+    pub(super) fn value(&self, feature: u32, document: u32) -> f64 {
+        let block = &self.blocks[self.blocks.partition_point(|block| block.first <= document) - 1];
+        let (places, values) = block.lists(feature);
+        values[places.partition_point(|&place| u32::from(place) < document - block.first)]
+    }
+
     /// The features of a query that can add to a similarity, ascending.
     pub(super) fn query_terms(&self, query: Query<'_>, terms: &mut Vec<QueryTerm>) {
         terms.clear();
+        let length_part = self.weights.length_part(query.length);
         let known = query.features.iter().zip(query.counts).filter(|&(&feature, &count)| {
             (feature as usize) < self.weights.features() && count > 0 && self.weights.counts(feature)
         });
         terms.extend(known.map(|(&feature, &count)| QueryTerm {
             feature,
-            factor: self.weights.of_query(feature, count, query.length),
+            factor: self.weights.of_query(feature, count, length_part),
         }));
     }
 }
@@ -88,47 +101,50 @@ impl Block {
             starts[feature + 1] += starts[feature];
         }
         let total = starts[weights.features()] as usize;
-        let (mut documents, mut values) = (vec![0u16; total], vec![0.0; total]);
+        let (mut places, mut values) = (vec![0u16; total], vec![0.0; total]);
         let mut next = starts.clone();
         for row in rows {
+            let length_part = weights.length_part(problem.lengths[row]);
             for (feature, count) in kept(row) {
                 let at = next[feature as usize] as usize;
                 next[feature as usize] += 1;
-                documents[at] = (row - first) as u16;
-                values[at] = weights.of_document(feature, count, problem.lengths[row]);
+                places[at] = (row - first) as u16;
+                values[at] = weights.of_document(feature, count, length_part);
             }
         }
-        Self { first: first as u32, len, starts, documents, values }
+        let first = first as u32;
+        Self { first, documents: (first..first + len as u32).collect(), starts, places, values }
+    }
+
+    /// How many documents.
+    pub(super) fn len(&self) -> usize {
+        self.documents.len()
     }
 
     /// The sums of this block's documents, set to 0.
     pub(super) fn clear<'a>(&self, sums: &'a mut Sums) -> &'a mut Sums {
-        sums[..self.len].fill(0.0);
+        sums[..self.len()].fill(0.0);
         sums
     }
 
-    /// `sums[d] += factor·weight(d)` over the postings of a feature.
+    /// `sums[d] += factor·weight(d)` over the postings of a feature; gives their number.
     #[inline]
-    pub(super) fn add(&self, term: QueryTerm, sums: &mut Sums) {
-        let feature = term.feature as usize;
-        let range = self.starts[feature] as usize..self.starts[feature + 1] as usize;
-        let (documents, last_documents) = self.documents[range.clone()].as_chunks::<4>();
-        let (values, last_values) = self.values[range].as_chunks::<4>();
-        for (d, v) in documents.iter().zip(values) {
-            sums[d[0] as usize] += term.factor * v[0];
-            sums[d[1] as usize] += term.factor * v[1];
-            sums[d[2] as usize] += term.factor * v[2];
-            sums[d[3] as usize] += term.factor * v[3];
-        }
-        for (&d, &v) in last_documents.iter().zip(last_values) {
-            sums[d as usize] += term.factor * v;
-        }
+    pub(super) fn add(&self, term: QueryTerm, sums: &mut Sums) -> usize {
+        let (places, values) = self.lists(term.feature);
+        add_to(sums, places, values, |value| term.factor * value);
+        places.len()
     }
 
     /// Documents, counted from the block's first, and weights of a feature.
-    pub(super) fn postings(&self, feature: u32) -> impl Iterator<Item = (u16, f64)> + '_ {
+    pub(super) fn postings(&self, feature: u32) -> impl ExactSizeIterator<Item = (u16, f64)> + '_ {
+        let (places, values) = self.lists(feature);
+        places.iter().copied().zip(values.iter().copied())
+    }
+
+    /// The same as slices.
+    pub(super) fn lists(&self, feature: u32) -> (&[u16], &[f64]) {
         let range = self.starts[feature as usize] as usize..self.starts[feature as usize + 1] as usize;
-        self.documents[range.clone()].iter().copied().zip(self.values[range].iter().copied())
+        (&self.places[range.clone()], &self.values[range])
     }
 
     /// Adds to `squares[d]` the squared weights of one feature: norms, feature by feature in ascending order.
@@ -139,11 +155,27 @@ impl Block {
     }
 }
 
+/// The innermost loop of all: adds to the sum at each place.
+#[inline]
+pub(super) fn add_to(sums: &mut Sums, places: &[u16], values: &[f64], amount: impl Fn(f64) -> f64) {
+    let (four_places, last_places) = places.as_chunks::<4>();
+    let (four_values, last_values) = values.as_chunks::<4>();
+    for (p, v) in four_places.iter().zip(four_values) {
+        sums[p[0] as usize] += amount(v[0]);
+        sums[p[1] as usize] += amount(v[1]);
+        sums[p[2] as usize] += amount(v[2]);
+        sums[p[3] as usize] += amount(v[3]);
+    }
+    for (&p, &v) in last_places.iter().zip(last_values) {
+        sums[p as usize] += amount(v);
+    }
+}
+
 /// `1/‖d‖` of every training document over the features in the given order, after each of the given sizes.
 pub(super) fn inverse_norms(index: &Index, order: impl Iterator<Item = u32> + Clone, sizes: &[usize]) -> Vec<Vec<f64>> {
     let mut norms = vec![Vec::new(); sizes.len()];
     for block in &index.blocks {
-        let mut squares = vec![0.0; block.len];
+        let mut squares = vec![0.0; block.len()];
         let (mut features, mut done) = (order.clone(), 0);
         for (norms, &size) in norms.iter_mut().zip(sizes) {
             for feature in features.by_ref().take(size - done) {

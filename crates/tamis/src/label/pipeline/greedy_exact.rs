@@ -38,6 +38,8 @@ pub(super) fn run(table: &ScoreTable, options: &Options) -> Found {
 
 /// Scores are first counted in this many cells of [0,1]; only cells that may hold the best threshold are looked into.
 const CELLS: usize = 256;
+/// The cell of a score of 1.
+const FULL: u16 = CELLS as u16;
 /// Documents looked at together when those in a few cells are searched.
 const BLOCK: usize = 16;
 
@@ -60,6 +62,11 @@ pub(super) struct Climb<'a> {
     promising: Vec<u16>,
     /// Documents in these cells that pass all other levels.
     near: Vec<(f64, bool)>,
+    /// Moves made; for each level the number of its last one, and the number reached when it was last repaired. A
+    /// repair is left out when no other level has moved since.
+    moves: u64,
+    moved: Vec<u64>,
+    repaired: Vec<(u64, Direction)>,
     /// Utilities computed.
     pub evaluations: u64,
 }
@@ -80,6 +87,10 @@ impl<'a> Climb<'a> {
             above: vec![0; CELLS + 1],
             promising: Vec::new(),
             near: Vec::new(),
+            // As if all had moved after their last repair: the first repair of each level is made.
+            moves: 1,
+            moved: vec![1; table.depth()],
+            repaired: vec![(0, Direction::Up); table.depth()],
             evaluations: 0,
             units,
             table,
@@ -94,6 +105,8 @@ impl<'a> Climb<'a> {
     /// Begins anew from the given thresholds.
     pub(super) fn reset(&mut self, thresholds: &[f64]) {
         self.thresholds.copy_from_slice(thresholds);
+        self.moves += 1;
+        self.moved.fill(self.moves);
         self.failed.fill(0);
         for (k, &threshold) in thresholds.iter().enumerate() {
             for (failed, &score) in self.failed.iter_mut().zip(self.table.level(k)) {
@@ -118,12 +131,8 @@ impl<'a> Climb<'a> {
         let depth = self.thresholds.len();
         let mut still = 0;
         for level in (0..depth).rev().cycle() {
-            let (before, value) = (self.thresholds[level], self.value());
+            let before = self.thresholds[level];
             self.repair(level, Direction::Down);
-            if self.value() == value && self.thresholds[level] > before {
-                // Equal on the way up would undo what went down; going up needs a gain.
-                self.move_to(level, before, self.accepted);
-            }
             still = if self.thresholds[level] == before { still + 1 } else { 0 };
             if still == depth {
                 return;
@@ -131,16 +140,27 @@ impl<'a> Climb<'a> {
         }
     }
 
-    /// The best threshold of a level while the others stand. Going up, the highest among equals. Going down, it is
-    /// then lowered while no other document comes in that passes the other levels, which gives those room to move.
+    /// Moves a threshold to the best of its level while the others stand. Going up, that is the highest among equals.
+    /// Going down, it moves only to a better one, and is then lowered while no other document comes in that passes the
+    /// other levels, which gives those room to move.
     pub(super) fn repair(&mut self, level: usize, direction: Direction) {
+        let others = (0..self.moved.len()).filter(|&k| k != level).map(|k| self.moved[k]).max();
+        let settled = others.is_some_and(|moved| moved <= self.repaired[level].0);
+        if settled && (direction == Direction::Up || self.repaired[level].1 == Direction::Down) {
+            return;
+        }
         self.look_along(level);
-        self.find_promising();
-        let (mut threshold, tally) = self.look_into_promising(level);
+        self.find_promising(direction);
+        let (mut threshold, tally) = self.look_into_promising(level, direction);
         if direction == Direction::Down {
             threshold = self.lowered(threshold, tally);
         }
-        self.move_to(level, threshold, tally);
+        if threshold != self.thresholds[level] {
+            self.moves += 1;
+            self.moved[level] = self.moves;
+            self.move_to(level, threshold, tally);
+        }
+        self.repaired[level] = (self.moves, direction);
     }
 
     /// Counts the documents that pass all other levels by cell.
@@ -155,10 +175,11 @@ impl<'a> Climb<'a> {
     }
 
     /// A threshold in a cell accepts at most the cell's positives and at least the negatives above the cell. Cells where
-    /// even that is below the utility at the lower edge of some cell are out.
-    fn find_promising(&mut self) {
+    /// even that is below the utility at the lower edge of some cell are out; going down, also cells without a gain.
+    fn find_promising(&mut self, direction: Direction) {
         self.promising.clear();
-        let mut best = 0.0;
+        let now = self.value();
+        let mut best = now;
         let mut tally = 0;
         for cell in (0..=CELLS).rev() {
             let here = self.along[cell];
@@ -173,18 +194,30 @@ impl<'a> Climb<'a> {
         }
         let (along, above, scorer) = (&self.along, &self.above, &self.scorer);
         self.promising.retain(|&cell| {
-            let positives = u64::from(positives_in(along[cell as usize]));
-            scorer.may_reach(above[cell as usize] + positives, best)
+            let at_most = above[cell as usize] + u64::from(positives_in(along[cell as usize]));
+            scorer.may_reach(at_most, best) && (direction == Direction::Up || scorer.value(at_most) > now)
         });
     }
 
-    /// The best threshold in the promising cells, the highest among equals, and what it accepts.
-    fn look_into_promising(&mut self, level: usize) -> (f64, Tally) {
-        let (Some(&last), Some(&first)) = (self.promising.first(), self.promising.last()) else {
-            // No positive passes the other levels: nothing to gain here.
-            return (self.thresholds[level], self.accepted);
-        };
+    /// The best threshold in the promising cells, the highest among equals, and what it accepts; the current one when
+    /// none is better.
+    fn look_into_promising(&mut self, level: usize, direction: Direction) -> (f64, Tally) {
         let threshold = self.thresholds[level];
+        let floor = if direction == Direction::Up { -1.0 } else { self.value() };
+        let mut best = (threshold, self.accepted, floor);
+        let mut promising = &self.promising[..];
+        // Many documents may score exactly 1; their cell holds nothing else.
+        if let [FULL, rest @ ..] = promising {
+            let tally = self.along[FULL as usize];
+            let value = self.scorer.value(tally);
+            if value > floor {
+                best = (1.0, tally, value);
+            }
+            promising = rest;
+        }
+        let (Some(&last), Some(&first)) = (promising.first(), promising.last()) else {
+            return (best.0, best.1);
+        };
         self.near.clear();
         let (scores, truth) = (self.table.level(level), self.table.truth());
         let is_near = |cell: u16| cell.wrapping_sub(first) <= last - first;
@@ -200,7 +233,6 @@ impl<'a> Climb<'a> {
             }
         }
         self.near.sort_unstable_by(|x, y| y.0.total_cmp(&x.0));
-        let mut best = (threshold, self.accepted, -1.0);
         let mut tally = self.above[last as usize];
         for equal in self.near.chunk_by(|x, y| x.0 == y.0) {
             tally += equal.iter().map(|&(_, positive)| unit(positive)).sum::<Tally>();

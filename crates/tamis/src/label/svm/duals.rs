@@ -8,6 +8,12 @@ use super::{Multi, Solution};
 use crate::label::Problem;
 use crate::{Error, Result};
 
+/// For documents, ascending: dual variable divided by cost.
+pub(super) type Shares = Vec<(u32, f64)>;
+
+/// A label and, for one-vs-one, the label it is told apart from.
+type Key = (u32, Option<u32>);
+
 /// The dual variables of every binary problem, each divided by the cost of its document: so they serve for another `C`, and,
 /// as any dual variables within the bounds are allowed, for other features of the same documents.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,8 +21,8 @@ pub struct Duals {
     multi: Multi,
     documents: usize,
     labels: usize,
-    /// By label and, for one-vs-one, the other label: document and share, ascending.
-    shares: FxHashMap<(u32, Option<u32>), Vec<(u32, f64)>>,
+    /// Documents and their shares, ascending.
+    shares: FxHashMap<Key, Shares>,
 }
 
 impl Duals {
@@ -25,7 +31,7 @@ impl Duals {
         Self { multi, documents, labels, shares: FxHashMap::default() }
     }
 
-    pub(super) fn push(&mut self, solution: &Solution, shares: Vec<(u32, f64)>) {
+    pub(super) fn push(&mut self, solution: &Solution, shares: Shares) {
         self.shares.insert((solution.label, solution.against), shares);
     }
 
@@ -47,7 +53,7 @@ impl Duals {
     /// takes no part.
     pub(super) fn members(
         &self,
-        key: (u32, Option<u32>),
+        key: Key,
         objective: &Objective,
         row_of: &[u32],
         positive_of: impl Fn(u32) -> Option<bool>,
@@ -68,9 +74,9 @@ impl Duals {
 }
 
 /// Shares of the members with a dual variable above 0, by document.
-pub(super) fn shares(rows: &Rows, objective: &Objective, members: &[Member]) -> Vec<(u32, f64)> {
+pub(super) fn shares(rows: &Rows, objective: &Objective, members: &[Member]) -> Shares {
     let above = members.iter().filter(|m| m.alpha > 0.0);
-    let mut shares: Vec<(u32, f64)> =
+    let mut shares: Shares =
         above.map(|m| (rows.documents[m.row as usize], m.alpha / objective.cost(m.positive))).collect();
     shares.sort_unstable_by_key(|(document, _)| *document);
     shares

@@ -77,8 +77,8 @@ impl<R: Real> Block<R> {
         for (&feature, &value) in features.iter().zip(values) {
             let value = R::from(value);
             let weights = &self.weights[feature as usize];
-            for lane in 0..LANES {
-                sums[lane] += weights[lane] * value;
+            for (sum, &weight) in sums.iter_mut().zip(weights) {
+                *sum += weight * value;
             }
         }
         sums
@@ -89,12 +89,12 @@ impl<R: Real> Block<R> {
         for (&feature, &value) in features.iter().zip(values) {
             let value = R::from(value);
             let weights = &mut self.weights[feature as usize];
-            for lane in 0..LANES {
-                weights[lane] += steps[lane] * value;
+            for (weight, &step) in weights.iter_mut().zip(steps) {
+                *weight += step * value;
             }
         }
-        for lane in 0..LANES {
-            self.bias[lane] += steps[lane];
+        for (bias, &step) in self.bias.iter_mut().zip(steps) {
+            *bias += step;
         }
     }
 }

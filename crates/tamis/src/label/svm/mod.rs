@@ -78,8 +78,9 @@ impl SvmOptions {
         progress: &dyn Progress,
     ) -> Result<SvmFit> {
         self.validate()?;
-        if u32::try_from(problem.documents()).is_err() {
-            return Err(Error::data("more than 4,294,967,295 training documents"));
+        // Places in working sets are stored in 32 bits.
+        if u32::try_from(problem.documents().max(problem.matrix.entries())).is_err() {
+            return Err(Error::data("the SVM takes at most 4,294,967,295 term occurrences; train on a sample"));
         }
         if let Some(warm) = warm {
             warm.check(self.multi, problem)?;
@@ -152,7 +153,7 @@ struct Solved {
     solution: Solution,
     plane: Plane,
     /// For each document with a dual variable above 0, ascending: the variable divided by the document's cost.
-    shares: Vec<(u32, f64)>,
+    shares: duals::Shares,
 }
 
 /// Features × planes.

@@ -9,15 +9,22 @@ use super::lanes::{self, LANES, Lane};
 use super::objective::Plane;
 use super::rows::Rows;
 use super::working::{Stop, WorkingSet};
-use super::{Duals, Outputs, Solution, Solved, SvmOptions};
+use super::{Duals, Loss, Outputs, Solution, Solved, SvmOptions};
 use crate::counts::Csr;
 use crate::{Error, Progress, Result};
 
 /// Labels on their way at the same time; bounds the memory for working sets.
 const GROUP: usize = 256;
 
-/// Below this gap, checks are made in double precision: single precision adds about 1e-7 to the gap itself.
-const SINGLE_DOWN_TO: f64 = 1e-5;
+/// Whether checks in single precision can tell so small a gap: rounding adds to the gap in proportion to itself for hinge,
+/// in proportion to its square for squared hinge.
+fn single_suffices(options: &SvmOptions) -> bool {
+    options.gap()
+        >= match options.loss {
+            Loss::Hinge => 1e-5,
+            Loss::Squared => 1e-7,
+        }
+}
 
 /// The first descent only reduces the gap by half: its working set is what the first pass moved, most of it by accident.
 const FIRST_SHARE: f64 = 0.5;
@@ -56,7 +63,7 @@ pub(super) fn solve(
                     gap: f64::INFINITY,
                     primal: 0.0,
                     epochs: 0,
-                    aim: AIM * options.gap,
+                    aim: AIM * options.gap(),
                 }
             })
             .collect();
@@ -69,7 +76,7 @@ pub(super) fn solve(
                 gap: lane.gap,
                 iterations: lane.epochs,
                 supports: lane.members.iter().filter(|m| m.alpha > 0.0).count(),
-                converged: lane.gap <= options.gap * lane.primal,
+                converged: lane.gap <= options.gap() * lane.primal,
             },
             shares: duals::shares(rows, &lane.objective, &lane.members),
             plane: lane.plane,
@@ -89,7 +96,7 @@ fn solve_group(options: &SvmOptions, rows: &Rows, lanes: &mut [Lane], progress: 
         lane.plane = set.plane();
     });
     check(options, rows, &mut warm);
-    let done = |lane: &Lane| lane.gap <= options.gap * lane.primal || lane.epochs >= options.iterations;
+    let done = |lane: &Lane| lane.gap <= options.gap() * lane.primal || lane.epochs >= options.iterations;
     progress.add(warm.iter().filter(|l| done(l)).count() as u64);
     warm.retain(|l| !done(l));
     open.append(&mut cold);
@@ -129,7 +136,7 @@ fn solve_group(options: &SvmOptions, rows: &Rows, lanes: &mut [Lane], progress: 
 
 fn check(options: &SvmOptions, rows: &Rows, lanes: &mut [&mut Lane]) {
     lanes.par_chunks_mut(LANES).for_each(|lanes| {
-        if options.gap >= SINGLE_DOWN_TO {
+        if single_suffices(options) {
             lanes::check::<f32>(rows, lanes);
         } else {
             lanes::check::<f64>(rows, lanes);

@@ -3,17 +3,15 @@
 //! Postings and weights do not depend on a ranking (SPEC 6), so they are built once, and a test document's postings are
 //! sorted into [`tiers`] once for all rankings. From size to size the sums are carried.
 
-mod best;
 mod tiers;
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use self::best::{Best, Sorter};
 use self::tiers::Tiers;
-use super::index::{Index, QueryTerm, Sums, inverse_norms, sums};
-use super::nearest::Nearest;
+use super::best::{Best, Sorter};
+use super::index::{Block, Index, QueryTerm, Sums, inverse_norms, sums};
 use super::votes::{Electorate, Votes};
 use super::weights::inverse_norm;
 use super::{KnnOptions, Similarity, scale};
@@ -43,6 +41,9 @@ pub struct SweepPlace {
 /// Test documents that one thread handles at a time: the unit in which [`KnnSweep::fold`] gives its results, the same
 /// for any number of threads.
 const TOGETHER: usize = 32;
+
+/// How many rankings it takes for tiers to pay for themselves.
+const TIERS_PAY: usize = 6;
 
 /// `knn` or `wknn` at many nested selections.
 #[derive(Debug, Clone)]
@@ -181,20 +182,23 @@ impl KnnSweep {
     }
 
     fn classify_okapi(&self, query: Query<'_>, memory: &mut Memory, visit: &mut dyn FnMut(usize, usize, &[Scored])) {
-        let Memory { sums: sums_memory, tiers, order, best, sorter, votes, ranked, .. } = memory;
+        let Memory { sums: sums_memory, terms, tiers, order, best, sorter, votes, ranked, .. } = memory;
         let sums = sums(sums_memory);
-        tiers.of(&self.index, query, self.k, sums);
+        self.index.query_terms(query, terms);
+        let tiered = self.rankings() >= TIERS_PAY;
+        if tiered {
+            tiers.fill(&self.index, terms, self.k, sums);
+        }
         for (ranking, sizes) in self.sizes.iter().enumerate() {
-            order.of(&tiers.terms, &self.places, self.rankings(), ranking, sizes);
-            if best.len() < sizes.len() {
-                best.resize_with(sizes.len(), Best::default);
+            order.fill(terms, &self.places, self.rankings(), ranking, sizes);
+            let best = reset(best, sizes.len(), self.k);
+            if tiered {
+                gather_best(tiers.parts(), terms, order, sums, best);
+            } else {
+                gather_best(self.index.blocks.iter(), terms, order, sums, best);
             }
-            let best = &mut best[..sizes.len()];
-            best.iter_mut().for_each(|best| best.reset(self.k));
-            gather_best(tiers, order, sums, best);
-            for (size, best) in best.iter_mut().enumerate() {
-                // Without a new term the list is that of the size before.
-                if size == 0 || !order.added(size).is_empty() {
+            for (best, size) in best.iter_mut().zip(0..) {
+                if order.changed[size] {
                     best.finish(sorter);
                     self.electorate.rank(best.documents(), best.similarities(), votes, ranked);
                 }
@@ -205,37 +209,47 @@ impl KnnSweep {
 
     /// Cosines do not grow with the size, so there are no tiers: sums are carried, and each size is scanned.
     fn classify_cosine(&self, query: Query<'_>, memory: &mut Memory, visit: &mut dyn FnMut(usize, usize, &[Scored])) {
-        let Memory { sums: sums_memory, tiers, order, nearest, values, votes, ranked, .. } = memory;
+        let Memory { sums: sums_memory, terms, order, best, sorter, values, votes, ranked, .. } = memory;
         let sums = sums(sums_memory);
-        self.index.query_terms(query, &mut tiers.terms);
+        self.index.query_terms(query, terms);
         for (ranking, sizes) in self.sizes.iter().enumerate() {
-            order.of(&tiers.terms, &self.places, self.rankings(), ranking, sizes);
-            if nearest.len() < sizes.len() {
-                nearest.resize_with(sizes.len(), Nearest::default);
-            }
-            let nearest = &mut nearest[..sizes.len()];
-            nearest.iter_mut().for_each(|nearest| nearest.reset(self.k));
+            order.fill(terms, &self.places, self.rankings(), ranking, sizes);
+            let best = reset(best, sizes.len(), self.k);
             for block in &self.index.blocks {
                 let sums = block.clear(sums);
                 let mut squares = 0.0;
-                for (size, (nearest, norms)) in nearest.iter_mut().zip(&self.inverse_norms[ranking]).enumerate() {
-                    for &(_, term) in order.added(size) {
-                        let term = tiers.terms[term as usize];
+                for (size, norms) in self.inverse_norms[ranking].iter().enumerate() {
+                    for term in order.added(size).map(|number| terms[number]) {
                         block.add(term, sums);
                         squares += term.factor * term.factor;
                     }
                     values.clear();
-                    values.extend_from_slice(&sums[..block.len]);
+                    values.extend_from_slice(&sums[..block.len()]);
                     scale(values, inverse_norm(squares), &norms[block.first as usize..]);
-                    nearest.scan(values, block.first, nearest.entry());
+                    let (smaller, rest) = best.split_at_mut(size);
+                    if block.first == 0 {
+                        // What was nearest at the smaller size is at hand and gives a floor for this one.
+                        rest[0].raise_floor_by(smaller.last(), values);
+                    }
+                    rest[0].take(&block.documents, values);
                 }
             }
-            for (size, nearest) in nearest.iter().enumerate() {
-                self.electorate.rank(nearest.documents(), nearest.similarities(), votes, ranked);
+            for (best, size) in best.iter_mut().zip(0..) {
+                best.finish(sorter);
+                self.electorate.rank(best.documents(), best.similarities(), votes, ranked);
                 visit(ranking, size, ranked);
             }
         }
     }
+}
+
+/// As many as there are sizes, all empty.
+fn reset(best: &mut Vec<Best>, sizes: usize, k: usize) -> &mut [Best] {
+    if best.len() < sizes {
+        best.resize_with(sizes, Best::default);
+    }
+    best[..sizes].iter_mut().for_each(|best| best.reset(k));
+    &mut best[..sizes]
 }
 
 impl Nested {
@@ -257,11 +271,11 @@ impl Nested {
 #[derive(Default)]
 struct Memory {
     sums: Vec<f64>,
+    terms: Vec<QueryTerm>,
     tiers: Tiers,
     order: Order,
     best: Vec<Best>,
     sorter: Sorter,
-    nearest: Vec<Nearest>,
     values: Vec<f64>,
     votes: Votes,
     ranked: Vec<Scored>,
@@ -270,58 +284,95 @@ struct Memory {
 /// The terms of a test document in the order of one ranking.
 #[derive(Default)]
 struct Order {
-    /// Place in the ranking, number of the term.
-    terms: Vec<(u32, u32)>,
+    /// Place in the ranking (upper half) and number of the term.
+    terms: Vec<u64>,
     /// Where the terms of each size end.
     ends: Vec<usize>,
+    /// Whether a size can differ from the one before.
+    changed: Vec<bool>,
 }
 
 impl Order {
-    fn of(&mut self, terms: &[QueryTerm], places: &[u32], rankings: usize, ranking: usize, sizes: &[usize]) {
+    fn fill(&mut self, terms: &[QueryTerm], places: &[u32], rankings: usize, ranking: usize, sizes: &[usize]) {
         self.terms.clear();
         let place = |term: &QueryTerm| places[term.feature as usize * rankings + ranking];
-        self.terms.extend(terms.iter().map(place).zip(0..).filter(|&(place, _)| place != u32::MAX));
+        let places = terms.iter().map(place).zip(0u64..).filter(|&(place, _)| place != u32::MAX);
+        self.terms.extend(places.map(|(place, number)| u64::from(place) << 32 | number));
         self.terms.sort_unstable();
         self.ends.clear();
         let mut end = 0;
         for &size in sizes {
-            end += self.terms[end..].iter().take_while(|&&(place, _)| (place as usize) < size).count();
+            end += self.terms[end..].iter().take_while(|&&term| ((term >> 32) as usize) < size).count();
             self.ends.push(end);
         }
+        self.changed.clear();
+        self.changed.resize(sizes.len(), false);
+        self.changed[0] = true;
     }
 
-    /// The terms that a size adds to the one before.
-    fn added(&self, size: usize) -> &[(u32, u32)] {
-        &self.terms[if size == 0 { 0 } else { self.ends[size - 1] }..self.ends[size]]
+    /// Numbers of the terms that a size adds to the one before.
+    fn added(&self, size: usize) -> impl Iterator<Item = usize> + '_ {
+        let start = if size == 0 { 0 } else { self.ends[size - 1] };
+        self.terms[start..self.ends[size]].iter().map(|&term| term as u32 as usize)
     }
 }
 
-/// Fills the best of each size, tier by tier. Sizes that add no term are left out.
-fn gather_best(tiers: &Tiers, order: &Order, sums: &mut Sums, best: &mut [Best]) {
-    for tier in tiers.tiers() {
-        // Floors ascend with the size, so the sizes that this tier matters to come first.
-        let open = best.partition_point(|best| best.floor <= tier.bound);
+/// Some training documents with their postings for a test document.
+trait Part {
+    /// No similarity here exceeds it.
+    fn bound(&self) -> f64;
+    /// The documents, ascending.
+    fn documents(&self) -> &[u32];
+    /// Adds to each sum what a query term, given with its number, adds to that document's similarity; says to how many.
+    fn add(&self, number: usize, term: QueryTerm, sums: &mut Sums) -> usize;
+}
+
+impl Part for &Block {
+    fn bound(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn documents(&self) -> &[u32] {
+        &self.documents
+    }
+
+    fn add(&self, _: usize, term: QueryTerm, sums: &mut Sums) -> usize {
+        Block::add(self, term, sums)
+    }
+}
+
+/// Fills the best of each size, part by part, those with larger bounds first.
+fn gather_best<P: Part>(
+    parts: impl Iterator<Item = P>,
+    terms: &[QueryTerm],
+    order: &mut Order,
+    sums: &mut Sums,
+    best: &mut [Best],
+) {
+    for part in parts {
+        // Floors ascend with the size, so the sizes that this part matters to come first.
+        let open = best.partition_point(|best| best.floor <= part.bound());
         if open == 0 {
             return;
         }
-        let len = tier.documents.len();
-        sums[..len].fill(0.0);
-        // The k that reached the floor of a size reach it at the next.
-        let mut floor = 0.0;
-        for (size, best) in best[..open].iter_mut().enumerate() {
-            best.floor = best.floor.max(floor);
-            let added = order.added(size);
-            if size == 0 || !added.is_empty() {
-                for &(_, term) in added {
-                    tier.add(term as usize, sums);
+        let documents = part.documents();
+        sums[..documents.len()].fill(0.0);
+        for size in 0..open {
+            let added: usize = order.added(size).map(|number| part.add(number, terms[number], sums)).sum();
+            let (smaller, rest) = best.split_at_mut(size);
+            let (best, smaller) = (&mut rest[0], smaller.last());
+            order.changed[size] |= added > 0;
+            match smaller {
+                Some(smaller) if !order.changed[size] => best.copy(smaller),
+                _ => {
+                    // The k that reached the floor of the smaller size reach it here.
+                    best.floor = best.floor.max(smaller.map_or(0.0, |smaller| smaller.floor));
+                    best.take(documents, &sums[..documents.len()]);
                 }
-                best.take(&tier.documents, &sums[..len]);
             }
-            floor = best.floor;
         }
-        for best in &mut best[open..] {
-            best.floor = best.floor.max(floor);
-            floor = best.floor;
+        for size in open.max(1)..best.len() {
+            best[size].floor = best[size].floor.max(best[size - 1].floor);
         }
     }
 }

@@ -5,8 +5,8 @@
 //! hand, every tier whose totals are smaller is out, for this size and all larger ones of the ranking. The large
 //! sizes, which have most of the terms, end in the first tier.
 
-use crate::label::Query;
-use crate::label::knn::index::{Index, QueryTerm, Sums};
+use super::Part;
+use crate::label::knn::index::{Index, QueryTerm, Sums, add_to};
 
 /// No tier is larger: its sums take 128 KiB.
 const LARGEST: usize = 1 << 14;
@@ -19,47 +19,22 @@ const ROUNDING: f64 = 1e-9;
 
 /// Training documents with totals in one range, in training order, and their postings for one test document.
 #[derive(Debug, Default)]
-pub(super) struct Tier {
-    /// No similarity in this tier exceeds it, rounding included.
-    pub(super) bound: f64,
+struct Tier {
+    bound: f64,
     /// Training documents, ascending.
-    pub(super) documents: Vec<u32>,
+    documents: Vec<u32>,
     /// Postings of query term `i` are `starts[i]..starts[i+1]`.
     starts: Vec<u32>,
     places: Vec<u16>,
+    /// What the query term adds to the similarity.
     values: Vec<f64>,
-}
-
-impl Tier {
-    fn clear(&mut self, bound: f64) {
-        self.bound = bound;
-        self.documents.clear();
-        self.starts.clear();
-        self.places.clear();
-        self.values.clear();
-    }
-
-    /// Adds to each sum what a query term adds to that document's similarity.
-    pub(super) fn add(&self, term: usize, sums: &mut Sums) {
-        let range = self.starts[term] as usize..self.starts[term + 1] as usize;
-        let (places, last_places) = self.places[range.clone()].as_chunks::<4>();
-        let (values, last_values) = self.values[range].as_chunks::<4>();
-        for (p, v) in places.iter().zip(values) {
-            sums[p[0] as usize] += v[0];
-            sums[p[1] as usize] += v[1];
-            sums[p[2] as usize] += v[2];
-            sums[p[3] as usize] += v[3];
-        }
-        for (&p, &v) in last_places.iter().zip(last_values) {
-            sums[p as usize] += v;
-        }
-    }
+    /// How many postings there are.
+    len: usize,
 }
 
 /// All tiers of one test document, best first; memory is reused from document to document.
 #[derive(Debug, Default)]
 pub(super) struct Tiers {
-    pub(super) terms: Vec<QueryTerm>,
     tiers: Vec<Tier>,
     used: usize,
     totals: Vec<f64>,
@@ -67,32 +42,37 @@ pub(super) struct Tiers {
     /// Least total of each tier, descending.
     cuts: Vec<f64>,
     /// Tier and place in it of each training document.
-    homes: Vec<(u32, u16)>,
+    homes: Vec<Home>,
     counts: Vec<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Home {
+    tier: u16,
+    place: u16,
 }
 
 impl Tiers {
     /// Sorts the postings of a query; the first tier is to hold a few times `k` documents.
-    pub(super) fn of(&mut self, index: &Index, query: Query<'_>, k: usize, sums: &mut Sums) {
-        index.query_terms(query, &mut self.terms);
-        self.add_totals(index, sums);
+    pub(super) fn fill(&mut self, index: &Index, terms: &[QueryTerm], k: usize, sums: &mut Sums) {
+        self.add_totals(index, terms, sums);
         self.cut(k);
         self.assign();
-        self.copy_postings(index);
+        self.copy_postings(index, terms);
     }
 
-    pub(super) fn tiers(&self) -> &[Tier] {
-        &self.tiers[..self.used]
+    pub(super) fn parts(&self) -> impl Iterator<Item = impl Part> {
+        self.tiers[..self.used].iter()
     }
 
-    fn add_totals(&mut self, index: &Index, sums: &mut Sums) {
+    fn add_totals(&mut self, index: &Index, terms: &[QueryTerm], sums: &mut Sums) {
         self.totals.clear();
         for block in &index.blocks {
             let sums = block.clear(sums);
-            for &term in &self.terms {
+            for &term in terms {
                 block.add(term, sums);
             }
-            self.totals.extend_from_slice(&sums[..block.len]);
+            self.totals.extend_from_slice(&sums[..block.len()]);
         }
     }
 
@@ -119,15 +99,18 @@ impl Tiers {
     /// (the sample was wrong, or totals are equal) becomes several tiers with the same bound.
     fn assign(&mut self) {
         let ranges = self.cuts.len();
-        self.homes.clear();
         self.counts.clear();
         self.counts.resize(ranges + 1, 0);
-        for &total in &self.totals {
-            let range = self.cuts.iter().map(|&cut| usize::from(total < cut)).sum::<usize>();
-            self.counts[range] += 1;
-            self.homes.push((range as u32, 0));
+        // First the range of each document, without a branch, one comparison for each range.
+        self.homes.clear();
+        self.homes.resize(self.totals.len(), Home { tier: 0, place: 0 });
+        for &cut in &self.cuts {
+            for (home, &total) in self.homes.iter_mut().zip(&self.totals) {
+                home.tier += u16::from(total < cut);
+            }
         }
-        // From here on `counts[range]` is the number of places given out, counted from the range's first tier.
+        self.homes.iter().for_each(|home| self.counts[home.tier as usize] += 1);
+        // From here on `counts[range]` is the next place, counted through the tiers of all ranges.
         self.used = 0;
         for range in 0..ranges {
             let tiers = self.counts[range].div_ceil(LARGEST);
@@ -135,33 +118,68 @@ impl Tiers {
             self.used += tiers;
             self.tiers.resize_with(self.tiers.len().max(self.used), Tier::default);
             let bound = if range == 0 { f64::INFINITY } else { self.cuts[range - 1] * (1.0 + ROUNDING) };
-            self.tiers[self.used - tiers..self.used].iter_mut().for_each(|tier| tier.clear(bound));
+            for tier in &mut self.tiers[self.used - tiers..self.used] {
+                tier.bound = bound;
+                tier.documents.clear();
+            }
         }
         for (document, home) in (0u32..).zip(&mut self.homes) {
-            let range = home.0 as usize;
+            let range = home.tier as usize;
             if range < ranges {
                 let at = self.counts[range];
                 self.counts[range] += 1;
-                *home = ((at / LARGEST) as u32, (at % LARGEST) as u16);
+                *home = Home { tier: (at / LARGEST) as u16, place: (at % LARGEST) as u16 };
                 self.tiers[at / LARGEST].documents.push(document);
             }
         }
     }
 
-    fn copy_postings(&mut self, index: &Index) {
+    fn copy_postings(&mut self, index: &Index, terms: &[QueryTerm]) {
         let tiers = &mut self.tiers[..self.used];
-        for term in &self.terms {
-            tiers.iter_mut().for_each(|tier| tier.starts.push(tier.places.len() as u32));
+        for tier in tiers.iter_mut() {
+            tier.starts.clear();
+            tier.len = 0;
+        }
+        for &QueryTerm { feature, factor } in terms {
+            for tier in tiers.iter_mut() {
+                tier.starts.push(tier.len as u32);
+                // Room for as many postings as the tier has documents, so that the loop below need not ask.
+                let room = tier.len + tier.documents.len();
+                if tier.places.len() < room {
+                    tier.places.resize(2 * room, 0);
+                    tier.values.resize(2 * room, 0.0);
+                }
+            }
             for block in &index.blocks {
-                let homes = &self.homes[block.first as usize..][..block.len];
-                for (document, value) in block.postings(term.feature) {
-                    let (tier, place) = homes[document as usize];
-                    let tier = &mut tiers[tier as usize];
-                    tier.places.push(place);
-                    tier.values.push(term.factor * value);
+                let homes = &self.homes[block.first as usize..][..block.len()];
+                for (document, value) in block.postings(feature) {
+                    let home = homes[document as usize];
+                    let tier = &mut tiers[home.tier as usize];
+                    tier.places[tier.len] = home.place;
+                    tier.values[tier.len] = factor * value;
+                    tier.len += 1;
                 }
             }
         }
-        tiers.iter_mut().for_each(|tier| tier.starts.push(tier.places.len() as u32));
+        for tier in tiers.iter_mut() {
+            tier.starts.push(tier.len as u32);
+        }
+    }
+}
+
+impl Part for &Tier {
+    fn bound(&self) -> f64 {
+        self.bound
+    }
+
+    fn documents(&self) -> &[u32] {
+        &self.documents
+    }
+
+    #[inline]
+    fn add(&self, number: usize, _: QueryTerm, sums: &mut Sums) -> usize {
+        let range = self.starts[number] as usize..self.starts[number + 1] as usize;
+        add_to(sums, &self.places[range.clone()], &self.values[range.clone()], |value| value);
+        range.len()
     }
 }

@@ -1,0 +1,150 @@
+//! Models: fitting on the built-in corpus, the file, and what it promises.
+
+use std::path::Path;
+
+use tamis::Silent;
+use tamis::corpus::synth::{self, Generator, Shape, SynthOptions};
+use tamis::counts::{CountOptions, Counts, count};
+use tamis::label::{FitOptions, Fitted, Model, Size, Trained, fit};
+
+fn corpus(documents: u64) -> Counts {
+    let options = SynthOptions { documents, ..SynthOptions::of(Shape::Topics) };
+    count(synth::batches(&options).unwrap(), &CountOptions::default(), &Silent).unwrap().0
+}
+
+fn trained(counts: &Counts, classifier: &str, threshold: &str) -> Trained {
+    let options = FitOptions {
+        selector: Some("chi2max@1".parse().unwrap()),
+        size: Size::Top(300),
+        classifier: Some(classifier.parse().unwrap()),
+        threshold: Some(threshold.parse().unwrap()),
+        folds: if threshold.starts_with("scut") { 3 } else { 0 },
+        ..FitOptions::default()
+    };
+    fit(counts, &counts.training(), &CountOptions::default().text, None, &options, &Silent).unwrap()
+}
+
+/// What a model says about the first documents of the corpus.
+fn answers(model: &Model) -> Vec<(Vec<(u32, u64)>, Vec<u32>)> {
+    let generator = Generator::new(&SynthOptions::of(Shape::Topics)).unwrap();
+    let mut labeller = model.labeller().unwrap();
+    (0..40)
+        .map(|number| {
+            let labelled = labeller.label(&generator.document(number).body);
+            let ranked = labelled.ranked.iter().map(|s| (s.label, s.score.to_bits())).collect();
+            (ranked, labelled.decided.to_vec())
+        })
+        .collect()
+}
+
+#[test]
+fn what_was_written_is_what_is_read() {
+    let counts = corpus(400);
+    for (classifier, threshold) in [
+        ("svm", "scut"),
+        ("svm(multi=ovo)", "rcut(2)"),
+        ("bayes", "rcut(1)"),
+        ("bayes(multi=ovr)", "scut"),
+        ("knn(20)", "rcut(2)"),
+        ("wknn", "scut"),
+    ] {
+        let model = trained(&counts, classifier, threshold).model;
+        let bytes = model.to_bytes().unwrap();
+        let read = Model::from_bytes(&bytes).unwrap();
+        assert_eq!(answers(&read), answers(&model), "{classifier}");
+        assert_eq!(read.to_bytes().unwrap(), bytes, "{classifier}: writing again gives the same bytes");
+        assert_eq!(read.summary, model.summary);
+    }
+}
+
+#[test]
+fn eight_bits_change_little_and_are_stored() {
+    let counts = corpus(600);
+    let model = trained(&counts, "svm", "rcut(1)").model;
+    let Fitted::Linear(linear) = &model.classifier else { panic!("a linear model") };
+    let small = Model { classifier: Fitted::Linear(linear.quantised().unwrap()), ..model.clone() };
+    let read = Model::from_bytes(&small.to_bytes().unwrap()).unwrap();
+    assert_eq!(answers(&read), answers(&small));
+    assert!(small.to_bytes().unwrap().len() < model.to_bytes().unwrap().len());
+    let same = answers(&small).iter().zip(answers(&model)).filter(|(a, b)| a.1 == b.1).count();
+    assert!(same >= 38, "{same} of 40 first labels are the same");
+}
+
+#[test]
+fn any_changed_byte_is_an_error_and_never_a_panic() {
+    let counts = corpus(200);
+    for classifier in ["svm", "knn(5)"] {
+        let bytes = trained(&counts, classifier, "rcut(1)").model.to_bytes().unwrap();
+        for at in (0..bytes.len()).step_by(bytes.len() / 400) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x10;
+            assert!(Model::from_bytes(&damaged).is_err(), "{classifier}: byte {at}");
+        }
+        assert!(Model::from_bytes(&bytes[..bytes.len() / 2]).is_err());
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_model() {
+    let counts = corpus(400);
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| trained(&counts, "svm", "scut").model.to_bytes().unwrap())
+    };
+    assert!(with(1) == with(3));
+}
+
+#[test]
+fn what_is_left_open_is_chosen_and_explained() {
+    let counts = corpus(500);
+    let options = FitOptions { folds: 3, ..FitOptions::default() };
+    let trained = fit(&counts, &counts.training(), &CountOptions::default().text, None, &options, &Silent).unwrap();
+    assert!(trained.trials.len() >= 8);
+    assert!(trained.model.summary.choices[0].contains("cross-validation"));
+    assert_eq!(trained.model.summary.quality.len(), 3);
+    assert!(trained.model.summary.quality.iter().all(|(_, value)| *value > 0.5), "{:?}", trained.model.summary.quality);
+}
+
+#[test]
+fn lambda_is_learned_for_the_size_and_classifier() {
+    let counts = corpus(300);
+    let options = FitOptions {
+        selector: Some("wfo(auto)@1".parse().unwrap()),
+        size: Size::Top(100),
+        classifier: Some("bayes".parse().unwrap()),
+        folds: 0,
+        threshold: Some("rcut(1)".parse().unwrap()),
+        ..FitOptions::default()
+    };
+    let model = fit(&counts, &counts.training(), &CountOptions::default().text, None, &options, &Silent).unwrap().model;
+    assert!(
+        model.summary.selector.starts_with("wfo(0") && model.summary.selector.ends_with(")@1"),
+        "{}",
+        model.summary.selector
+    );
+    assert!(model.summary.choices.iter().any(|c| c.contains("was learned")));
+}
+
+#[test]
+fn nothing_to_tell_apart_is_explained() {
+    let counts = Counts::from_rows(&[(vec!["a", "b"], vec!["x"]), (vec!["b", "c"], vec!["x"])]);
+    let text = CountOptions::default().text;
+    let error = fit(&counts, &[0, 1], &text, None, &FitOptions::default(), &Silent).unwrap_err().to_string();
+    assert!(error.contains("every training document has the same labels (x)"), "{error}");
+    let counts = Counts::from_rows::<&str, &str>(&[(vec!["a"], vec![]), (vec!["b"], vec![])]);
+    let error = fit(&counts, &[0, 1], &text, None, &FitOptions::default(), &Silent).unwrap_err().to_string();
+    assert!(error.contains("no training document has a label"), "{error}");
+}
+
+/// The first published format must stay readable. The file was written by
+/// `tamis fit synth:topics:300 --by chi2max@1 --features 60 --classifier svm --threshold 'scut' --folds 3`.
+#[test]
+fn a_file_of_version_1_is_read() {
+    let model = Model::read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/version-1.model"))).unwrap();
+    assert_eq!(model.terms.len(), 60);
+    assert_eq!(model.summary.classifier.to_string(), "svm");
+    let mut labeller = model.labeller().unwrap();
+    let labelled = labeller.label(&tamis::corpus::Body::Text("goalkeeper striker referee penalty league".into()));
+    let best = model.labels.name(labelled.ranked[0].label);
+    assert!(best.starts_with("sport/"), "{best}");
+}

@@ -1,0 +1,54 @@
+"""What the tests share: the program under test, named by TAMIS_BIN, and a way to run it.
+
+    TAMIS_BIN=target/debug/tamis python -m pytest tests/python
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+TAMIS = os.environ.get("TAMIS_BIN")
+
+
+def pytest_collection_modifyitems(items):
+    """Without the program every test is skipped, and says why."""
+    if not TAMIS:
+        missing = pytest.mark.skip(reason="TAMIS_BIN is not set: build tamis and name the program with it")
+        for item in items:
+            item.add_marker(missing)
+
+
+def pytest_configure():
+    if TAMIS and not pathlib.Path(TAMIS).is_file():
+        raise pytest.UsageError(f"TAMIS_BIN={TAMIS} is not a file")
+
+
+class Tamis:
+    """The program."""
+
+    def __call__(self, *arguments, code=0):
+        """Standard output of a run that must end with the exit code."""
+        done = subprocess.run([TAMIS, *map(str, arguments)], capture_output=True, text=True, check=False)
+        assert done.returncode == code, f"{arguments}: {done.stderr}"
+        return done.stdout
+
+    def json(self, *arguments):
+        return json.loads(self(*arguments, "--format", "json"))
+
+    def lines(self, *arguments):
+        """Lines of JSON."""
+        return [json.loads(line) for line in self(*arguments).splitlines()]
+
+    def fit(self, corpus, model, classifier, *more):
+        """A model of all terms, without cross-validation."""
+        common = ["--by", "df@0", "--features", "all", "--folds", "0", "--classifier", classifier]
+        self("fit", corpus, "-o", model, *common, *more)
+        return model
+
+
+@pytest.fixture(scope="session")
+def tamis():
+    return Tamis()
