@@ -178,7 +178,7 @@ pub(super) fn peaks(arena: &Arena) -> String {
 
 /// Who beats whom by the best value of each split: a row's wins over a column.
 pub(super) fn win_matrix(arena: &Arena, most: usize) -> Option<String> {
-    let mut curves: Vec<&Curve> = arena.best(most).into_iter().map(|i| &arena.curves[i]).collect();
+    let mut curves: Vec<&Curve> = arena.ranking().into_iter().take(most).map(|i| &arena.curves[i]).collect();
     curves.extend(&arena.baseline);
     let bests: Vec<Vec<f64>> = curves.iter().map(|c| c.bests(arena.over)).collect();
     if bests.first()?.len() < 2 {
@@ -212,7 +212,7 @@ pub(super) fn win_matrix(arena: &Arena, most: usize) -> Option<String> {
 
 /// Pair by pair and size by size: olsson figures 5 and 6.
 pub(super) fn wins_by_pair(arena: &Arena, most: usize) -> Option<String> {
-    let mut curves: Vec<&Curve> = arena.best(most).into_iter().map(|i| &arena.curves[i]).collect();
+    let mut curves: Vec<&Curve> = arena.ranking().into_iter().take(most).map(|i| &arena.curves[i]).collect();
     curves.extend(&arena.baseline);
     if curves.first()?.values[0].len() < 2 {
         return None;
@@ -242,7 +242,7 @@ pub(super) fn wins_by_pair(arena: &Arena, most: usize) -> Option<String> {
 
 /// How often each method is the best of all, by size: olsson figure 7.
 pub(super) fn best_of_all(arena: &Arena, most: usize) -> Option<String> {
-    let mut curves: Vec<&Curve> = arena.best(most).into_iter().map(|i| &arena.curves[i]).collect();
+    let mut curves: Vec<&Curve> = arena.ranking().into_iter().take(most).map(|i| &arena.curves[i]).collect();
     curves.extend(&arena.baseline);
     let splits = curves.first()?.values[0].len();
     if splits < 2 || curves.len() < 2 {

@@ -51,9 +51,10 @@ pub fn winners(arena: &Arena, summaries: &[Summary], pairs: &[Pair], level: f64)
         of_best.iter().partition(|p| p.better == best.selector && p.holm <= 1.0 - level);
     let name = |p: &Pair| if p.better == best.selector { p.worse.clone() } else { p.better.clone() };
     let evidence = |p: &Pair| {
-        let test = &p.sign;
-        let (wins, all) = (test.wins, test.wins + test.losses);
-        format!("{} ({wins} of {all} {unit}, {} after Holm's correction)", name(p), p_value(p.holm))
+        let SignTest { wins, losses, ties, .. } = p.sign;
+        let (won, lost) = if p.better == best.selector { (wins, losses) } else { (losses, wins) };
+        let tied = if ties > 0 { format!(", {ties} ties") } else { String::new() };
+        format!("{} ({won} wins, {lost} losses{tied} on {unit}; {} after Holm's correction)", name(p), p_value(p.holm))
     };
     if !beaten.is_empty() {
         let list: Vec<String> = beaten.iter().map(|p| evidence(p)).collect();

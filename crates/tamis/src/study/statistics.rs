@@ -51,9 +51,11 @@ pub fn summaries(arena: &Arena) -> Vec<Summary> {
 /// For each size the sign test against the reference; `None` at the reference itself or without one.
 pub fn wins_over_reference(arena: &Arena, curve: &Curve) -> Vec<Option<SignTest>> {
     let reference = arena.reference(curve);
+    let all = curve.sizes.iter().position(|s| *s == Size::All).map(|at| curve.features[at]);
     let test = |at: usize| {
         let reference = reference?;
-        if arena.baseline.is_none() && curve.sizes[at] == Size::All {
+        // Sizes that take all there are, asked for or not, are the reference.
+        if arena.baseline.is_none() && curve.features[at] >= all? {
             return None;
         }
         sign_test_of(&curve.values[at], reference).ok()
