@@ -17,7 +17,7 @@
 //! reaches whatever its true value reaches.
 
 use super::index::{Index, QueryTerm};
-use super::lanes;
+use super::words;
 use crate::label::Problem;
 
 /// Features that one of so many documents has, or more, have a row.
@@ -187,16 +187,16 @@ impl Filter {
                     let (at, factor) = four.get(i).map_or((four[0].0, 0), |&row| row);
                     (&self.rows[at + start..][..run.len()], factor)
                 };
-                lanes::add_rows(run, [row(0), row(1), row(2), row(3)]);
+                words::add_rows(run, [row(0), row(1), row(2), row(3)]);
             }
         }
         documents.clear();
-        let bar = f64::from(lanes::bar(sums, k)) - slack;
+        let bar = f64::from(words::bar(sums, k)) - slack;
         if bar < 1.0 {
             return false;
         }
         *bar_of_candidates = bar as u16;
-        lanes::reaching(sums, *bar_of_candidates, documents);
+        words::reaching(sums, *bar_of_candidates, documents);
         documents.len() <= 4 * k + 256
     }
 
@@ -314,7 +314,7 @@ impl Filter {
 fn add_postings(sums: &mut [u16], postings: &[Posting], factor: u32) {
     for posting in postings {
         let sum = &mut sums[posting.document as usize];
-        *sum = sum.saturating_add((u32::from(posting.weight) * factor >> 16) as u16);
+        *sum = sum.saturating_add(((u32::from(posting.weight) * factor) >> 16) as u16);
     }
 }
 
