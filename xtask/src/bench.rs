@@ -1,6 +1,6 @@
 //! `cargo xtask bench NAME`: ours beside a peer, as a ratio measured in one run.
 //!
-//! A benchmark has two halves: `crates/tamis/benches/NAME.rs` (a plain program) and `xtask/peers/NAME.py`. Each prints
+//! A benchmark has two halves: `crates/tamis/benches/NAME.rs` (a plain program) and `xtask/peers/NAME_peer.py`. Each prints
 //! JSON lines `{"what": …, "value": …, "unit": …}`, and lines with the same `what` are compared; a line may carry
 //! `"note"`. The halves run one after the other on an otherwise idle machine; ratios are of the same run.
 
@@ -45,7 +45,7 @@ pub(crate) fn run(name: &str, rest: &[&str]) -> Result<()> {
             .args(["bench", "--quiet", "--package", "tamis", "--bench", name, "--"])
             .args(rest),
     )?;
-    let script = root().join("xtask/peers").join(format!("{name}.py"));
+    let script = root().join("xtask/peers").join(format!("{name}_peer.py"));
     let peer = if script.exists() { capture(Command::new(python()?).arg(script).args(rest))? } else { String::new() };
     print(&lines(&ours)?, &lines(&peer)?);
     Ok(())

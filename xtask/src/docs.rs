@@ -4,26 +4,43 @@ use anyhow::{Context, Result, bail};
 
 use crate::run::{capture, cargo, root};
 
-/// Each page: file, what it is, and the command that prints its body.
-const PAGES: &[(&str, &str, &[&str])] = &[];
+/// Each page: file, title, and what `tamis list` is asked for.
+const PAGES: &[(&str, &str, &str)] = &[
+    ("docs/formats.md", "Corpus formats", "formats"),
+    ("docs/selectors.md", "Selectors", "selectors"),
+    ("docs/combinations.md", "Combinations of selectors", "combinations"),
+    ("docs/classifiers.md", "Classifiers", "classifiers"),
+    ("docs/thresholds.md", "Thresholds", "thresholds"),
+    ("docs/measures.md", "Measures", "measures"),
+];
 
-fn page(title: &str, command: &[&str]) -> Result<String> {
-    let body = capture(cargo().args(["run", "--quiet", "--package", "tamis-cli", "--"]).args(command))?;
-    Ok(format!("# {title}\n\nMade by `cargo xtask docs` from `tamis {}`; do not edit.\n\n{body}", command.join(" ")))
+/// The list as a Markdown table.
+fn page(title: &str, what: &str) -> Result<String> {
+    let command = ["run", "--quiet", "--package", "tamis-cli", "--", "list", what, "--format", "tsv"];
+    let rows = capture(cargo().args(command))?;
+    let mut page = format!("# {title}\n\nMade by `cargo xtask docs` from `tamis list {what}`; do not edit.\n\n");
+    for (number, line) in rows.lines().enumerate() {
+        let cells: Vec<String> = line.split('\t').map(|cell| cell.replace('|', "\\|")).collect();
+        page.push_str(&format!("| {} |\n", cells.join(" | ")));
+        if number == 0 {
+            page.push_str(&format!("|{}\n", "---|".repeat(cells.len())));
+        }
+    }
+    Ok(page)
 }
 
 /// Writes all pages.
 pub(crate) fn write() -> Result<()> {
-    for (file, title, command) in PAGES {
-        std::fs::write(root().join(file), page(title, command)?).with_context(|| (*file).to_owned())?;
+    for (file, title, what) in PAGES {
+        std::fs::write(root().join(file), page(title, what)?).with_context(|| (*file).to_owned())?;
     }
     Ok(())
 }
 
 /// Fails when a page is not what the code says.
 pub(crate) fn check() -> Result<()> {
-    for (file, title, command) in PAGES {
-        if std::fs::read_to_string(root().join(file)).unwrap_or_default() != page(title, command)? {
+    for (file, title, what) in PAGES {
+        if std::fs::read_to_string(root().join(file)).unwrap_or_default() != page(title, what)? {
             bail!("{file} is stale: run `cargo xtask docs`");
         }
     }

@@ -1,4 +1,5 @@
 //! kNN against an obvious dense version (exactly: order and bits), and the sweep against one fit for each size.
+#![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
 use tamis::label::{Classifier, Knn, KnnOptions, KnnSweep, Nested, Problem, Query, Scored, Scratch, Similarity};
@@ -34,7 +35,9 @@ impl Dense {
 fn obvious(train: &Dense, query: &[u32], length: u32, options: &KnnOptions) -> (Vec<Scored>, Vec<(u32, f64)>) {
     let n = train.counts.len() as f64;
     let mean = train.lengths.iter().map(|&l| f64::from(l)).sum::<f64>() / n;
-    let df = |t: usize| train.counts.iter().filter(|row| row[t] > 0).count() as f64;
+    let counted: Vec<f64> =
+        (0..query.len()).map(|t| train.counts.iter().filter(|row| row[t] > 0).count() as f64).collect();
+    let df = |t: usize| counted[t];
     let okapi = |tf: u32, dl: u32| {
         let (tf, dl) = (f64::from(tf), f64::from(dl));
         tf / (0.5 + 1.5 * (if mean == 0.0 { 0.0 } else { dl / mean }) + tf)
@@ -151,7 +154,7 @@ proptest! {
     fn sweep_equals_one_fit_for_each_size(
         train in documents(12, 60),
         test in documents(12, 6),
-        rankings in prop::collection::vec((Just((0..12u32).collect::<Vec<_>>()).prop_shuffle(), 6usize..=12), 1..4),
+        rankings in prop::collection::vec((Just((0..12u32).collect::<Vec<_>>()).prop_shuffle(), 6usize..=12), 1..9),
         sizes in prop::collection::btree_set(1usize..=14, 1..8),
         options in options(),
     ) {
@@ -195,27 +198,104 @@ fn skewed(documents: usize, features: usize, seed: u64) -> Dense {
     dense
 }
 
+/// Every list of the sweep against one fit for its size.
+fn check_sweep(train: &Dense, test: &Dense, rankings: Vec<Vec<u32>>, sizes: &[usize], options: &KnnOptions) {
+    let features = train.counts[0].len();
+    let nested: Vec<Nested> = rankings.into_iter().map(|features| Nested { features, sizes: sizes.to_vec() }).collect();
+    let sweep = KnnSweep::over(&train.problem(features), &nested, options).unwrap();
+    let all = swept(&sweep, &test.problem(features));
+    let queries_count = test.counts.len();
+    assert_eq!(all.len(), queries_count * nested.len() * sizes.len());
+    for (r, ranking) in nested.iter().enumerate() {
+        for (s, &size) in sizes.iter().enumerate() {
+            let prefix = &ranking.features[..size];
+            let knn = Knn::fit(&train.select(prefix).problem(size), options).unwrap();
+            let queries = test.select(prefix).problem(size);
+            let mut scratch = Scratch::default();
+            for q in 0..queries_count {
+                let expected = (q, r, s, rank(&knn, queries.query(q), &mut scratch));
+                assert_eq!(all[(q * nested.len() + r) * sizes.len() + s], expected);
+            }
+        }
+    }
+}
+
 #[test]
 fn sweep_with_bounds_at_work_equals_one_fit_for_each_size() {
-    let (train, test) = (skewed(3000, 300, 1), skewed(40, 300, 2));
-    let sizes = [5, 20, 40, 41, 80, 150, 300];
-    for options in [KnnOptions { k: 20, ..KnnOptions::KNN }, KnnOptions::KNN, KnnOptions::WKNN] {
-        let forward: Vec<u32> = (0..300).collect();
-        let backward: Vec<u32> = (0..300).rev().collect();
-        let nested = [forward, backward].map(|features| Nested { features, sizes: sizes.to_vec() });
-        let sweep = KnnSweep::over(&train.problem(300), &nested, &options).unwrap();
-        let all = swept(&sweep, &test.problem(300));
-        assert_eq!(all.len(), 40 * 2 * sizes.len());
-        for (r, ranking) in nested.iter().enumerate() {
-            for (s, &size) in sizes.iter().enumerate() {
-                let prefix = &ranking.features[..size];
-                let knn = Knn::fit(&train.select(prefix).problem(size), &options).unwrap();
-                let queries = test.select(prefix).problem(size);
-                let mut scratch = Scratch::default();
-                for q in 0..40 {
-                    let expected = (q, r, s, rank(&knn, queries.query(q), &mut scratch));
-                    assert_eq!(all[(q * 2 + r) * sizes.len() + s], expected);
-                }
+    let (mut train, test) = (skewed(3000, 300, 1), skewed(40, 300, 2));
+    // Copies far apart, so that ties span the parts into which a sweep cuts the documents.
+    for d in 0..1500 {
+        train.counts[1500 + d] = train.counts[d].clone();
+        train.lengths[1500 + d] = train.lengths[d];
+    }
+    let forward: Vec<u32> = (0..300).collect();
+    let backward: Vec<u32> = (0..300).rev().collect();
+    let interleaved: Vec<u32> = (0..300).map(|i| i * 7 % 300).collect();
+    let few = vec![forward, backward, interleaved];
+    let many: Vec<Vec<u32>> = few.iter().cycle().take(7).cloned().collect();
+    for options in [KnnOptions { k: 20, ..KnnOptions::KNN }, KnnOptions { k: 101, ..KnnOptions::KNN }, KnnOptions::WKNN]
+    {
+        for rankings in [&few, &many] {
+            check_sweep(&train, &test, rankings.clone(), &[5, 20, 40, 41, 80, 150, 300], &options);
+        }
+    }
+}
+
+/// More documents than one block of the index holds, nearly all of them tied with thousands of others.
+#[test]
+fn many_documents_and_many_ties() {
+    let mut train = Dense { counts: vec![], lengths: vec![], labels: vec![], label_count: 4 };
+    for d in 0..40_000u32 {
+        train.counts.push(vec![u32::from(d % 3 == 0), u32::from(d % 7 == 0) * 2, u32::from(d % 1000 == 999), d % 2]);
+        train.lengths.push(10);
+        train.labels.push(vec![d % 4]);
+    }
+    let test = Dense {
+        counts: vec![vec![1, 1, 0, 0], vec![0, 1, 1, 1], vec![0, 0, 2, 0], vec![1, 1, 1, 1]],
+        lengths: vec![10, 12, 10, 7],
+        labels: vec![vec![]; 4],
+        label_count: 4,
+    };
+    let queries = test.problem(4);
+    let rankings: Vec<Vec<u32>> = (0..7).map(|r| (0..4).map(|i| (i + r) % 4).collect()).collect();
+    for k in [1, 39, 45, 1000, 20_000, 100_000] {
+        for similarity in [Similarity::Okapi, Similarity::Cosine] {
+            let options = KnnOptions { k, similarity };
+            let knn = Knn::fit(&train.problem(4), &options).unwrap();
+            for q in 0..4 {
+                let (ranked, neighbours) = obvious(&train, &test.counts[q], test.lengths[q], &options);
+                assert_eq!(knn.neighbours(queries.query(q)), neighbours);
+                assert_eq!(rank(&knn, queries.query(q), &mut Scratch::default()), ranked);
+            }
+            if k == 45 {
+                check_sweep(&train, &test, rankings.clone(), &[1, 2, 4], &options);
+                check_sweep(&train, &test, rankings[..1].to_vec(), &[1, 2, 4], &options);
+            }
+        }
+    }
+}
+
+/// Words in most documents, with counts that no byte and no two bytes can hold.
+#[test]
+fn frequent_words_and_huge_counts() {
+    let (mut train, mut test) = (skewed(800, 40, 7), skewed(30, 40, 8));
+    for d in 0..800 {
+        train.counts[d][20 + d % 20] += [3, 20, 70, 300, 70_000, 1_000_000][d % 6];
+        train.lengths[d] += [3, 20, 70, 300, 70_000, 1_000_000][d % 6];
+    }
+    for q in 0..30 {
+        test.counts[q][20 + q % 20] += [1, 64, 66_000][q % 3];
+        test.lengths[q] += [1, 64, 66_000][q % 3];
+    }
+    for similarity in [Similarity::Okapi, Similarity::Cosine] {
+        for k in [1, 10, 50] {
+            let options = KnnOptions { k, similarity };
+            let knn = Knn::fit(&train.problem(40), &options).unwrap();
+            let queries = test.problem(40);
+            for q in 0..30 {
+                let (ranked, neighbours) = obvious(&train, &test.counts[q], test.lengths[q], &options);
+                assert_eq!(knn.neighbours(queries.query(q)), neighbours);
+                assert_eq!(rank(&knn, queries.query(q), &mut Scratch::default()), ranked);
             }
         }
     }

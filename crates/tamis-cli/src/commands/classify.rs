@@ -16,7 +16,7 @@ use crate::output::stdout;
 
 /// Label documents: JSONL out, in the order of the input, in constant memory.
 ///
-/// Each line has the document's id, its labels and, with --scores, all scores. A document without any word that the
+/// Each line has the document's id, its labels (with a taxonomy also their paths, root first) and, with --scores, all scores. A document without any word that the
 /// model knows is marked "known": false.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -151,6 +151,11 @@ fn line(document: &Document<'_>, labeller: &mut Labeller<'_>, model: &Model, arg
         text(model.labels.name(*label), lines);
     }
     lines.push(b']');
+    if model.taxonomy.is_some() {
+        let paths: Vec<Vec<&str>> = chosen.iter().filter_map(|(label, _)| model.path(*label)).collect();
+        lines.extend_from_slice(b",\"paths\":");
+        lines.extend_from_slice(json!(paths).to_string().as_bytes());
+    }
     if args.scores {
         let scores: serde_json::Map<String, Value> = labelled
             .ranked

@@ -7,7 +7,9 @@ use tamis::atomic::AtomicFile;
 use tamis::corpus::Part;
 use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::counts::{Contingency, CountOptions, Summary, count};
-use tamis::label::{FitOptions, Labeller, ParentPolicy, Problem, Taxonomy, fit, rank_all};
+use tamis::label::{
+    FitOptions, Labeller, ParentPolicy, Problem, ProgressiveOptions, Taxonomy, fit, progressive, rank_all,
+};
 use tamis::measure::{Evaluation, EvaluationOptions};
 use tamis::report::Page;
 
@@ -40,6 +42,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         ParentPolicy::Refuse,
     )?;
     let options = FitOptions { seed: global.seed, ..FitOptions::default() };
+    let filter = ProgressiveOptions { seed: global.seed, ..ProgressiveOptions::default() };
+    let pipelines = progressive::fit(&counts, &train, &taxonomy, &filter, &progress)?;
     let trained = fit(&counts, &train, &counting.text, Some(taxonomy), &options, &progress)?;
     let model = trained.model;
     let terms: Vec<u32> = model.features().iter().filter_map(|t| counts.vocabulary.id(t)).collect();
@@ -67,6 +71,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         ),
     );
     page.corpus(&Summary::of(&counts)).selection(&table)?.model(&model, &evaluation)?.taxonomy(&model, &evaluation)?;
+    if let Some((_, table)) = &pipelines.example {
+        page.pipeline(table, &filter.thresholds)?;
+    }
     page.section("One document");
     one_document(&mut page, &synthetic, &counts.ids, &test, &mut model.labeller()?, &model)?;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use serde_json::{Value, json};
 use tamis::corpus::{OnError, Part};
-use tamis::label::Model;
+use tamis::label::{Model, Taxonomy};
 use tamis::measure::significance::{sign_test_of, wilcoxon};
 use tamis::measure::{Ancestry, Evaluation, EvaluationOptions, Measure, Resampling};
 
@@ -49,6 +49,8 @@ struct Judged {
     /// Labels that the model does not know, numbered after those it knows as they were met.
     unseen: Vec<(String, u64)>,
     without_known_word: u64,
+    /// With a taxonomy: right, wrong and missed nodes of each level, ancestors included.
+    levels: Vec<[u64; 3]>,
 }
 
 impl Judged {
@@ -80,11 +82,18 @@ fn judge(
             taxonomy.ancestors(node_of[label as usize]).filter_map(label_of).collect::<Vec<_>>()
         }));
     }
+    if model.taxonomy.is_some() {
+        for name in ["hP", "hR", "hF1"] {
+            options.measures.push(name.parse()?);
+        }
+    }
     if !measures.is_empty() {
         options.measures = measures.to_vec();
     }
-    let mut judged = Judged { evaluation: Evaluation::new(options)?, unseen: Vec::new(), without_known_word: 0 };
+    let mut judged =
+        Judged { evaluation: Evaluation::new(options)?, unseen: Vec::new(), without_known_word: 0, levels: Vec::new() };
     let mut number_of: HashMap<String, usize> = HashMap::new();
+    let node_of: Vec<u32> = model.taxonomy.as_ref().map_or(Ok(Vec::new()), |t| t.align(&model.labels))?;
     let mut labeller = model.labeller()?;
     let mut first_part: Option<bool> = None;
     let mut skipped = tamis::corpus::Skipped::default();
@@ -129,6 +138,11 @@ fn judge(
             let labelled = labeller.label(&document.body);
             judged.without_known_word += u64::from(!labelled.known);
             judged.evaluation.add(labelled.ranked, labelled.decided, &truth);
+            if let Some(taxonomy) = &model.taxonomy {
+                let closed =
+                    |labels: &[u32]| taxonomy.closure(labels.iter().filter_map(|&l| node_of.get(l as usize)).copied());
+                add_levels(taxonomy, &closed(&truth), &closed(labelled.decided), &mut judged.levels);
+            }
             std::ops::ControlFlow::Continue(())
         });
         if let Some(error) = failure {
@@ -148,6 +162,24 @@ fn judge(
         };
     }
     Ok(judged)
+}
+
+/// Counts the nodes of a document by level.
+fn add_levels(taxonomy: &Taxonomy, truth: &[u32], decided: &[u32], levels: &mut Vec<[u64; 3]>) {
+    levels.resize(taxonomy.height(), [0; 3]);
+    for &node in decided {
+        levels[taxonomy.depth(node) - 1][usize::from(truth.binary_search(&node).is_err())] += 1;
+    }
+    for &node in truth.iter().filter(|n| decided.binary_search(n).is_err()) {
+        levels[taxonomy.depth(node) - 1][2] += 1;
+    }
+}
+
+/// Precision, recall and F1 of right, wrong and missed; 0/0 is 0.
+fn quality([right, wrong, missed]: [u64; 3]) -> [f64; 3] {
+    let share = |of: u64| if of == 0 { 0.0 } else { right as f64 / of as f64 };
+    let f1 = if right == 0 { 0.0 } else { 2.0 * right as f64 / (2 * right + wrong + missed) as f64 };
+    [share(right + wrong), share(right + missed), f1]
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
@@ -191,6 +223,19 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
                 judged.unseen.iter().map(|(name, times)| (name.clone(), json!(times))).collect();
             object.insert("unseen_labels".into(), Value::Object(unseen));
         }
+        if !judged.levels.is_empty() {
+            let levels: Vec<Value> = judged
+                .levels
+                .iter()
+                .enumerate()
+                .map(|(k, &counts)| {
+                    let [precision, recall, f1] = quality(counts);
+                    json!({ "level": k + 1, "support": counts[0] + counts[2], "decided": counts[0] + counts[1],
+                            "precision": precision, "recall": recall, "f1": f1 })
+                })
+                .collect();
+            object.insert("levels".into(), json!(levels));
+        }
         if args.per_label {
             let rows: Vec<Value> = evaluation
                 .per_label()
@@ -225,6 +270,21 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         rows.write_tsv(&mut out)?;
     } else if args.format == Format::Table {
         writeln!(out, "{}", trimmed(&rows.table(global)))?;
+        if !judged.levels.is_empty() {
+            let mut table = Rows::new(["level", "support", "decided", "precision", "recall", "F1"]);
+            for (k, &counts) in judged.levels.iter().enumerate() {
+                let [precision, recall, f1] = quality(counts);
+                table.push([
+                    (k + 1).to_string(),
+                    (counts[0] + counts[2]).to_string(),
+                    (counts[0] + counts[1]).to_string(),
+                    format!("{precision:.4}"),
+                    format!("{recall:.4}"),
+                    format!("{f1:.4}"),
+                ]);
+            }
+            writeln!(out, "\nNodes by level of the taxonomy, ancestors included\n{}", trimmed(&table.table(global)))?;
+        }
     }
     if args.per_label {
         let mut table = Rows::new(["label", "support", "decided", "precision", "recall", "F1"]);

@@ -103,19 +103,29 @@ fn document(model: &Model, path: &PathBuf, label: Option<u32>, top: usize) -> an
             json!({
                 "label": model.labels.name(l),
                 "score": score(l),
-                "threshold": model.thresholds.of(l).filter(|t| t.is_finite()),
+                "threshold": threshold(model, l),
                 "words": words(model, labeller.query(), l, top),
             })
         })
         .collect())
 }
 
+/// The threshold of a label, where it has one of its own.
+fn threshold(model: &Model, label: u32) -> Option<f64> {
+    model.thresholds.of(label).filter(|t| t.is_finite())
+}
+
 /// What the words of a document add to a label's score, most first; for kNN its neighbours, whose shares add up to it.
 pub(crate) fn words(model: &Model, query: Query<'_>, label: u32, top: usize) -> Value {
     match &model.classifier {
-        Fitted::Linear(linear) => {
+        Fitted::Linear(_) | Fitted::Progressive(_) => {
             let names = model.features();
-            let Some(explanation) = linear.explain(query, label) else { return json!([]) };
+            let explanation = match &model.classifier {
+                Fitted::Progressive(filter) => filter.explain(query, label),
+                Fitted::Linear(linear) => linear.explain(query, label),
+                Fitted::Knn { .. } => None,
+            };
+            let Some(explanation) = explanation else { return json!([]) };
             let mut words: Vec<(u32, f64)> = explanation.features;
             words.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
             words.truncate(top);
@@ -149,6 +159,16 @@ pub(crate) fn words(model: &Model, query: Query<'_>, label: u32, top: usize) -> 
 
 /// The words with the largest weights for each label, for and against.
 fn of_model(model: &Model, labels: &[u32], top: usize) -> anyhow::Result<Vec<Value>> {
+    if let Fitted::Progressive(filter) = &model.classifier {
+        let names = model.features();
+        let words = |&node: &u32| {
+            let mut list: Vec<(f64, usize)> =
+                filter.node_weights(node).into_iter().map(|(f, weight)| (weight, f as usize)).collect();
+            keep_largest(&mut list, top);
+            list.into_iter().map(|(weight, f)| json!({ "word": names[f], "adds": weight })).collect()
+        };
+        return Ok(labels.iter().map(words).collect());
+    }
     let Fitted::Linear(linear) = &model.classifier else {
         bail!("a model of neighbours has no words of its own: give a document to see its neighbours");
     };

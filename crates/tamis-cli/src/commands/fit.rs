@@ -3,11 +3,16 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
+use tamis::corpus::TextOptions;
+use tamis::counts::Counts;
 use tamis::features::Selector;
 use tamis::features::search::Budget;
+use tamis::label::pipeline::{self, Method};
+use tamis::label::progressive::Answers;
 use tamis::label::threshold::{CalibrationMethod, Threshold};
-use tamis::label::{ClassifierSpec, FitOptions, Fitted, Model, Size, fit};
+use tamis::label::{ClassifierSpec, FitOptions, Fitted, Model, ProgressiveOptions, Size, Taxonomy, fit, fit_taxonomy};
 
+use super::hierarchy::HierarchyArgs;
 use crate::corpus_args::{CorpusArgs, TextArgs, labelled_counts};
 use crate::global::Global;
 use crate::output::{Rows, grouped, stdout, trimmed};
@@ -34,21 +39,39 @@ pub(crate) struct Args {
     /// Classifier, such as svm, bayes, knn(100) (`tamis list classifiers`); chosen when not given.
     #[arg(long, value_name = "NAME", value_parser = str::parse::<ClassifierSpec>)]
     classifier: Option<ClassifierSpec>,
-    /// How labels are decided, such as rcut(1), scut, pcut, fixed(0), none (`tamis list thresholds`).
-    #[arg(long, value_name = "NAME", value_parser = str::parse::<Threshold>)]
-    threshold: Option<Threshold>,
+    /// How labels are decided, such as rcut(1), scut, pcut, fixed(0), none (`tamis list thresholds`); along a taxonomy by
+    /// tsa, rbf, exact or greedy-exact.
+    #[arg(long, value_name = "NAME", value_parser = deciding)]
+    threshold: Option<Deciding>,
+    #[command(flatten)]
+    hierarchy: HierarchyArgs,
     /// Learn probabilities from held-out scores: platt or isotonic.
     #[arg(long, value_name = "METHOD", value_parser = str::parse::<CalibrationMethod>)]
     calibrate: Option<CalibrationMethod>,
-    /// Folds of the cross-validation that tunes thresholds and measures quality; 0 for none.
-    #[arg(long, value_name = "N", default_value_t = FitOptions::default().folds)]
-    folds: usize,
+    /// Folds of the cross-validation that tunes thresholds and measures quality; 0 for none. 5 when not given, 3 along
+    /// a taxonomy.
+    #[arg(long, value_name = "N")]
+    folds: Option<usize>,
     /// Most seconds of a subset search.
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
     /// Store linear weights in 8 bits; what that loses is measured and printed.
     #[arg(long)]
     quantise: bool,
+}
+
+/// Thresholds for labels one by one, or along the pipelines of a taxonomy.
+#[derive(Debug, Clone)]
+enum Deciding {
+    Flat(Threshold),
+    Along(Method),
+}
+
+fn deciding(text: &str) -> tamis::Result<Deciding> {
+    match text.parse() {
+        Ok(method) => Ok(Deciding::Along(method)),
+        Err(_) => text.parse().map(Deciding::Flat),
+    }
 }
 
 fn size(text: &str) -> anyhow::Result<Size> {
@@ -71,17 +94,26 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     if rows.is_empty() {
         bail!("the corpus gives a split, and no document is in its train part");
     }
+    let taxonomy = args.hierarchy.taxonomy(&counts)?;
+    let threshold = match (&args.threshold, &taxonomy) {
+        (Some(Deciding::Flat(threshold)), _) => Some(*threshold),
+        (Some(Deciding::Along(method)), None) => {
+            bail!("{method} sets thresholds along a taxonomy: give one with --taxonomy FILE, or --taxonomy names")
+        }
+        (None, None) => None,
+        (_, Some(taxonomy)) => return along(&args, &counting.text, &counts, &rows, taxonomy, global),
+    };
     let options = FitOptions {
         selector: args.by,
         size: args.features,
         classifier: args.classifier,
-        threshold: args.threshold,
+        threshold,
         calibration: args.calibrate,
-        folds: args.folds,
+        folds: args.folds.unwrap_or(FitOptions::default().folds),
         budget: Budget { seconds: args.seconds, steps: None },
         seed: global.seed,
     };
-    let trained = fit(&counts, &rows, &counting.text, None, &options, &global.progress())?;
+    let trained = fit(&counts, &rows, &counting.text, taxonomy, &options, &global.progress())?;
     let mut model = trained.model;
     let mut loss = None;
     if args.quantise {
@@ -101,7 +133,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     fact("features", format!("{} of {}", grouped(model.terms.len() as u64), grouped(summary.vocabulary as u64)));
     fact("selector", summary.selector.clone());
     fact("classifier", summary.classifier.to_string());
-    fact("threshold", model.thresholds.policy().to_string());
+    fact("threshold", model.deciding());
     for (measure, value) in &summary.quality {
         fact(&format!("{measure}, {}-fold cross-validation", summary.folds), format!("{value:.4}"));
     }
@@ -140,6 +172,75 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             ]);
         }
         writeln!(out, "\nCandidates\n{}", trimmed(&rows.table(global)))?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Trains a classifier for each node of a taxonomy, and thresholds along its pipelines.
+fn along(
+    args: &Args,
+    text: &TextOptions,
+    counts: &Counts,
+    rows: &[usize],
+    taxonomy: &Taxonomy,
+    global: &Global,
+) -> anyhow::Result<()> {
+    if args.quantise || args.calibrate.is_some() {
+        bail!(
+            "--quantise and --calibrate are for models without a taxonomy; add a --threshold such as rcut(1) for one"
+        );
+    }
+    let default = ProgressiveOptions::default();
+    let h = &args.hierarchy;
+    let options = ProgressiveOptions {
+        classifier: args.classifier.clone().unwrap_or(default.classifier),
+        selector: args.by.clone().unwrap_or(default.selector),
+        features: match args.features {
+            Size::Auto => default.features,
+            Size::All => usize::MAX,
+            Size::Top(n) => n,
+        },
+        negatives: h.negatives,
+        per_node: (h.per_node != 0).then_some(h.per_node),
+        method: match &args.threshold {
+            Some(Deciding::Along(method)) => *method,
+            _ => default.method,
+        },
+        thresholds: pipeline::Options { utility: h.utility, step: h.step, ..default.thresholds },
+        imbalance: h.imbalance,
+        folds: args.folds.unwrap_or(default.folds),
+        answers: h.answers.unwrap_or_else(|| Answers::of_documents(counts, rows)),
+        seed: global.seed,
+    };
+    let begin = std::time::Instant::now();
+    let trained = fit_taxonomy(counts, rows, text, taxonomy, &options, &global.progress())?;
+    tracing::info!("trained in {:.1} s", begin.elapsed().as_secs_f64());
+    let model = &trained.model;
+    model.write(&args.output)?;
+    if global.quiet {
+        return Ok(());
+    }
+    let summary = &model.summary;
+    let mut facts = Rows::new(["what", "value"]);
+    let mut fact = |what: &str, value: String| facts.push([what.to_owned(), value]);
+    fact("training documents", grouped(summary.documents));
+    fact("nodes", format!("{} in {} levels", grouped(taxonomy.len() as u64), taxonomy.height()));
+    fact("features", format!("{} of {}", grouped(model.terms.len() as u64), grouped(summary.vocabulary as u64)));
+    fact("selector at each node", format!("{}, {}", summary.selector, options.features));
+    fact("classifier at each node", summary.classifier.to_string());
+    fact("threshold", model.deciding());
+    for (measure, value) in &summary.quality {
+        fact(&format!("{measure}, {}-fold cross-validation", summary.folds), format!("{value:.4}"));
+    }
+    fact("model file", format!("{} bytes", grouped(std::fs::metadata(&args.output).map_or(0, |m| m.len()))));
+    let mut out = stdout();
+    writeln!(out, "{}", trimmed(&facts.table(global)))?;
+    if !summary.choices.is_empty() {
+        writeln!(out, "\nWhy")?;
+        for reason in &summary.choices {
+            writeln!(out, "  {reason}")?;
+        }
     }
     out.flush()?;
     Ok(())

@@ -9,10 +9,13 @@ mod demo;
 mod evaluate;
 mod explain;
 mod fit;
+mod hierarchy;
 mod inspect;
 mod list;
 mod merge;
 mod rank;
+mod report;
+mod study;
 mod synth;
 
 use clap::Subcommand;
@@ -28,6 +31,8 @@ pub(crate) enum Command {
     Count(count::Args),
     Merge(merge::Args),
     Rank(rank::Args),
+    Study(study::Args),
+    Report(report::Args),
     Fit(fit::Args),
     Classify(classify::Args),
     Calibrate(calibrate::Args),
@@ -49,6 +54,8 @@ impl Command {
             Self::Count(args) => count::run(args, global),
             Self::Merge(args) => merge::run(args),
             Self::Rank(args) => rank::run(args, global),
+            Self::Study(args) => study::run(args, global),
+            Self::Report(args) => report::run(args, global),
             Self::Fit(args) => fit::run(args, global),
             Self::Classify(args) => classify::run(args, global),
             Self::Calibrate(args) => calibrate::run(args, global),

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 /// Prints a figure in the form `cargo xtask bench` reads.
-pub fn report(what: &str, value: f64, unit: &str, note: &str) {
+pub(crate) fn report(what: &str, value: f64, unit: &str, note: &str) {
     println!("{}", serde_json::json!({ "what": what, "value": value, "unit": unit, "note": note }));
 }
 
 /// Seconds of the fastest of `runs` runs: the machine's noise only ever adds.
-pub fn best<T>(runs: usize, mut work: impl FnMut() -> T) -> (f64, T) {
+pub(crate) fn best<T>(runs: usize, mut work: impl FnMut() -> T) -> (f64, T) {
     let mut fastest = f64::INFINITY;
     let mut last = None;
     for _ in 0..runs {
@@ -23,17 +23,17 @@ pub fn best<T>(runs: usize, mut work: impl FnMut() -> T) -> (f64, T) {
 }
 
 /// The same on a given number of threads.
-pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool").install(work)
 }
 
 /// The folder of the real corpora.
-pub fn data(path: &str) -> PathBuf {
+pub(crate) fn data(path: &str) -> PathBuf {
     PathBuf::from(std::env::var_os("TAMIS_DATA").expect("TAMIS_DATA is set by cargo xtask bench")).join(path)
 }
 
 /// Peak memory of this process in MB (Linux).
-pub fn peak_mb() -> f64 {
+pub(crate) fn peak_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kb =
         status.lines().find_map(|l| l.strip_prefix("VmHWM:")).and_then(|l| l.split_whitespace().next()?.parse().ok());

@@ -3,6 +3,7 @@
 pub mod bayes;
 pub mod linear;
 pub mod pipeline;
+pub mod progressive;
 pub mod svm;
 pub mod threshold;
 pub mod vector;
@@ -15,6 +16,7 @@ mod problem;
 mod spec;
 mod taxonomy;
 mod train;
+mod train_taxonomy;
 
 pub use bayes::{BayesMulti, BayesOptions, BayesSweep};
 pub use choose::{Choice, ChooseOptions, Trial, choose};
@@ -23,11 +25,13 @@ pub use linear::{Explanation, Linear, LinearParts, Outputs, Store, Weights};
 pub use model::{Labelled, Labeller, Model, TrainingSummary};
 pub use model_file::ModelFileInfo;
 pub use problem::{Problem, Query};
+pub use progressive::{ProgressiveModel, ProgressiveOptions};
 pub use spec::{ClassifierRow, ClassifierSpec, Fitted, rank_all};
 pub use svm::{Duals, SvmFit, SvmOptions};
 pub use taxonomy::{NodeRecord, ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};
 pub use threshold::{Threshold, Thresholds};
 pub use train::{FitOptions, Size, Trained, fit};
+pub use train_taxonomy::{TaxonomyTrained, fit_taxonomy};
 pub use vector::{Weighter, Weighting};
 
 /// A label with its score: one place of a ranked list.
@@ -55,6 +59,8 @@ pub struct Scratch {
     pub(crate) sums: Vec<f64>,
     /// What neighbours need.
     pub(crate) knn: knn::KnnMemory,
+    /// What progressive filtering needs.
+    pub(crate) progressive: progressive::ProgressiveMemory,
 }
 
 /// A fitted classifier: it ranks labels; thresholds decide (SPEC 7, 9).

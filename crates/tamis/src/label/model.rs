@@ -91,6 +91,37 @@ impl Model {
         names
     }
 
+    /// Ranks the labels of a document and decides them.
+    pub fn rank_and_decide(
+        &self,
+        document: Query<'_>,
+        scratch: &mut Scratch,
+        ranked: &mut Vec<Scored>,
+        decided: &mut Vec<u32>,
+    ) {
+        if let Fitted::Progressive(filter) = &self.classifier {
+            filter.rank_and_decide(document, scratch, ranked, decided);
+        } else {
+            self.classifier.rank(document, scratch, ranked);
+            self.thresholds.decide_into(ranked, decided);
+        }
+    }
+
+    /// How labels are decided, for people.
+    pub fn deciding(&self) -> String {
+        match &self.classifier {
+            Fitted::Progressive(filter) => format!("{} along the taxonomy", filter.options().method),
+            _ => self.thresholds.policy().to_string(),
+        }
+    }
+
+    /// The path to a label in the taxonomy, root first; none without a taxonomy, or for a label outside it.
+    pub fn path(&self, label: u32) -> Option<Vec<&str>> {
+        let taxonomy = self.taxonomy.as_ref()?;
+        let node = taxonomy.node(self.labels.name(label))?;
+        Some(taxonomy.pipeline(node).into_iter().map(|n| taxonomy.id(n)).collect())
+    }
+
     /// Something that labels documents; one for each thread.
     pub fn labeller(&self) -> Result<Labeller<'_>> {
         Ok(Labeller {
@@ -182,8 +213,8 @@ impl Labeller<'_> {
     pub fn label(&mut self, body: &Body<'_>) -> Labelled<'_> {
         self.read(body);
         let Self { model, features, counts, length, scratch, ranked, decided, .. } = self;
-        model.classifier.rank(Query { features, counts, length: *length }, scratch, ranked);
-        model.thresholds.decide_into(ranked, decided);
+        let query = Query { features, counts, length: *length };
+        model.rank_and_decide(query, scratch, ranked, decided);
         Labelled { ranked, decided, known: !features.is_empty() }
     }
 }

@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::progressive::{NodeModel, NodeState, Tuned};
 use super::threshold::{Calibration, ThresholdCurve, Thresholds};
 use super::{
-    Classifier, Fitted, Knn, KnnOptions, Linear, LinearParts, Model, NodeRecord, Outputs, ParentPolicy, Problem, Store,
-    Taxonomy, TrainingSummary, Weighter, Weighting, Weights,
+    Classifier, Fitted, Knn, KnnOptions, Linear, LinearParts, Model, NodeRecord, Outputs, ParentPolicy, Problem,
+    ProgressiveModel, ProgressiveOptions, Store, Taxonomy, TrainingSummary, Weighter, Weighting, Weights,
 };
 use crate::atomic::AtomicFile;
 use crate::container::{Builder, Container};
@@ -22,6 +23,7 @@ use crate::counts::{Csr, Vocabulary};
 use crate::{Error, Result};
 
 const KIND: &str = "model";
+const NODE_KIND: &str = "node";
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -40,6 +42,22 @@ struct Meta {
 enum Shape {
     Knn { options: KnnOptions },
     Linear { weighting: Weighting, mean_length: f64, outputs: OutputKind, weights: WeightKind, dense: bool },
+    Progressive(Box<Filter>),
+}
+
+/// Progressive filtering without the numbers of its nodes: each trained node is a file within the file.
+#[derive(Serialize, Deserialize)]
+struct Filter {
+    options: ProgressiveOptions,
+    states: Vec<NodeState>,
+    tuned: Vec<Option<Tuned>>,
+    calibration: Option<Calibration>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct NodeMeta {
+    labels: usize,
+    classifier: Shape,
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq)]
@@ -114,7 +132,7 @@ impl Model {
     fn builder(&self) -> Result<Builder> {
         let mut file = Builder::new(KIND, VERSION);
         let mut numbers = Builder::new(KIND, VERSION);
-        let classifier = store_classifier(&self.classifier, &mut numbers);
+        let classifier = store_classifier(&self.classifier, &mut numbers)?;
         let meta = Meta {
             text: self.text.clone(),
             taxonomy: self.taxonomy.as_ref().map(Taxonomy::records),
@@ -147,7 +165,7 @@ impl Model {
         let taxonomy = meta.taxonomy.map(|r| Taxonomy::from_records(r, ParentPolicy::Refuse)).transpose()?;
         let labels = Vocabulary::load(file, "labels")?;
         let model = Self {
-            classifier: load_classifier(meta.classifier, file, labels.len())?,
+            classifier: load_classifier(meta.classifier, file, labels.len(), taxonomy.as_ref())?,
             text: meta.text,
             terms: Arc::new(Vocabulary::load(file, "terms")?),
             feature_of: file.slice::<u32>("features")?.to_vec(),
@@ -175,8 +193,65 @@ fn load_csr<V: Copy>(file: &Container, name: &str, columns: usize, values: Vec<V
     Csr::try_from_parts(columns, offsets, indices, values).map_err(|reason| file.error(format!("{name}: {reason}")))
 }
 
-fn store_classifier(classifier: &Fitted, file: &mut Builder) -> Shape {
-    match classifier {
+fn store_filter(filter: &ProgressiveModel, file: &mut Builder) -> Result<Shape> {
+    for (number, node) in filter.nodes.iter().enumerate() {
+        let Some(node) = node else { continue };
+        let mut part = Builder::new(NODE_KIND, VERSION);
+        part.add_slice("features", &node.features);
+        let classifier = store_classifier(&node.classifier, &mut part)?;
+        let meta = NodeMeta { labels: node.classifier.labels(), classifier };
+        let json = |e: serde_json::Error| Error::data(format!("the model cannot be written as JSON: {e}"));
+        part.add("meta", serde_json::to_vec(&meta).map_err(json)?);
+        let mut bytes = Vec::new();
+        part.write(&mut bytes).map_err(|e| Error::io("model", e))?;
+        file.add(&format!("node {number}"), bytes);
+    }
+    Ok(Shape::Progressive(Box::new(Filter {
+        options: filter.options.clone(),
+        states: filter.states.clone(),
+        tuned: filter.tuned.clone(),
+        calibration: filter.calibration.clone(),
+    })))
+}
+
+fn load_filter(filter: Filter, file: &Container, taxonomy: Option<&Taxonomy>) -> Result<ProgressiveModel> {
+    let wrong = |e: Error| file.error(e.to_string());
+    let taxonomy = taxonomy.ok_or_else(|| file.error("there are classifiers for nodes, but no taxonomy"))?;
+    let features = file.slice::<u32>("features")?.len();
+    let present: Vec<&str> = file.sections().map(|(name, _)| name).collect();
+    let mut nodes = Vec::with_capacity(taxonomy.len());
+    for number in taxonomy.nodes() {
+        let name = format!("node {number}");
+        if !present.contains(&name.as_str()) {
+            nodes.push(None);
+            continue;
+        }
+        let part = Container::from_bytes(Path::new(&name), file.section(&name)?, NODE_KIND, VERSION).map_err(wrong)?;
+        let meta: NodeMeta =
+            serde_json::from_str(part.text("meta")?).map_err(|e| file.error(format!("section {name}: {e}")))?;
+        if matches!(meta.classifier, Shape::Progressive(_)) {
+            return Err(file.error(format!("section {name}: a node cannot be a taxonomy of its own")));
+        }
+        let own = part.slice::<u32>("features").map_err(wrong)?.to_vec();
+        let classifier = load_classifier(meta.classifier, &part, meta.labels, None).map_err(wrong)?;
+        if let Fitted::Linear(linear) = &classifier
+            && linear.features() != own.len()
+        {
+            return Err(file.error(format!("section {name}: the weights are about other features")));
+        }
+        nodes.push(Some(NodeModel::new(own, classifier, &filter.options.classifier)));
+    }
+    let mut model =
+        ProgressiveModel::new(taxonomy.clone(), filter.options, filter.states, nodes, features).map_err(wrong)?;
+    model.tuned = filter.tuned;
+    model.calibration = filter.calibration;
+    model.validate().map_err(wrong)?;
+    Ok(model)
+}
+
+fn store_classifier(classifier: &Fitted, file: &mut Builder) -> Result<Shape> {
+    Ok(match classifier {
+        Fitted::Progressive(filter) => return store_filter(filter, file),
         Fitted::Knn { model, problem } => {
             store_csr_shape(&problem.matrix, "train", file);
             file.add_slice("train counts", problem.matrix.values());
@@ -214,7 +289,7 @@ fn store_classifier(classifier: &Fitted, file: &mut Builder) -> Shape {
                 dense,
             }
         }
-    }
+    })
 }
 
 /// Writes the weights; tells whether they are dense.
@@ -244,9 +319,10 @@ where
     }
 }
 
-fn load_classifier(shape: Shape, file: &Container, labels: usize) -> Result<Fitted> {
+fn load_classifier(shape: Shape, file: &Container, labels: usize, taxonomy: Option<&Taxonomy>) -> Result<Fitted> {
     let wrong = |e: Error| file.error(e.to_string());
     match shape {
+        Shape::Progressive(filter) => load_filter(*filter, file, taxonomy).map(|f| Fitted::Progressive(Box::new(f))),
         Shape::Knn { options } => {
             let features = file.slice::<u32>("features")?.len();
             let matrix = load_csr(file, "train", features, file.slice::<u32>("train counts")?.to_vec())?;

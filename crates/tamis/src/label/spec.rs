@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BayesOptions, Classifier, Knn, KnnOptions, KnnSweep, Linear, Problem, Query, Scored, Scratch, Similarity,
-    SvmOptions,
+    BayesOptions, Classifier, Knn, KnnOptions, KnnSweep, Linear, Problem, ProgressiveModel, Query, Scored, Scratch,
+    Similarity, SvmOptions,
 };
 use crate::{Error, Progress, Result};
 
@@ -225,6 +225,8 @@ pub enum Fitted {
     },
     /// Bayes or SVM.
     Linear(Linear),
+    /// A classifier for each node of a taxonomy.
+    Progressive(Box<ProgressiveModel>),
 }
 
 impl Classifier for Fitted {
@@ -232,6 +234,7 @@ impl Classifier for Fitted {
         match self {
             Self::Knn { model, .. } => model.labels(),
             Self::Linear(model) => model.labels(),
+            Self::Progressive(model) => model.labels(),
         }
     }
 
@@ -239,6 +242,7 @@ impl Classifier for Fitted {
         match self {
             Self::Knn { model, .. } => model.rank(document, scratch, ranked),
             Self::Linear(model) => model.rank(document, scratch, ranked),
+            Self::Progressive(model) => model.rank(document, scratch, ranked),
         }
     }
 }

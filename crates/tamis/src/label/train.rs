@@ -168,7 +168,7 @@ fn untuned(classifier: &ClassifierSpec, counts: &Counts, rows: &[usize]) -> Thre
 }
 
 /// Refuses what nothing can be learned from; tells whether every labelled document has one label.
-fn check(counts: &Counts, rows: &[usize]) -> Result<bool> {
+pub(super) fn check(counts: &Counts, rows: &[usize]) -> Result<bool> {
     let labels = |row: usize| counts.assignments.row_indices(row);
     let labelled = rows.iter().filter(|&&r| !labels(r).is_empty()).count();
     if labelled == 0 {
@@ -285,7 +285,7 @@ fn terms(
     Ok((ranking.terms().to_vec(), reason))
 }
 
-fn sorted(counts: &Counts, terms: &[u32]) -> (Vocabulary, Vec<u32>) {
+pub(super) fn sorted(counts: &Counts, terms: &[u32]) -> (Vocabulary, Vec<u32>) {
     // Term numbers are in byte order already.
     let mut order: Vec<(u32, u32)> = terms.iter().enumerate().map(|(f, &t)| (t, f as u32)).collect();
     order.sort_unstable();

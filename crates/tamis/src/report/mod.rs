@@ -4,6 +4,7 @@ mod axis;
 mod corpus_section;
 mod model_section;
 mod page;
+mod pipeline_section;
 mod plot;
 mod selection_section;
 mod svg;

@@ -16,7 +16,7 @@ impl Page {
             model.terms.len(),
             summary.vocabulary,
             summary.selector,
-            model.thresholds.policy()
+            model.deciding()
         ));
         for reason in &summary.choices {
             self.text(reason);
@@ -30,7 +30,11 @@ impl Page {
         self.table(&["measure", "value", "95 %"], &rows);
         self.per_label(model, evaluation);
         self.curves(model);
-        self.confusion(model, evaluation);
+        if summary.single_label {
+            self.confusion(model, evaluation);
+        } else {
+            self.together(model, evaluation);
+        }
         self.weights(model);
         Ok(self)
     }
@@ -117,6 +121,49 @@ impl Page {
         );
     }
 
+    /// Labels that test documents carry together, for the most frequent pairs.
+    fn together(&mut self, model: &Model, evaluation: &Evaluation) {
+        let Some(pairs) = evaluation.co_occurrence() else { return };
+        let mut frequent = pairs.pairs();
+        frequent
+            .retain(|((a, b), _)| a != b && (*b as usize) < model.labels.len() && (*a as usize) < model.labels.len());
+        frequent.sort_by(|x, y| y.1.cmp(&x.1).then(x.0.cmp(&y.0)));
+        let mut labels: Vec<u32> = Vec::new();
+        for ((a, b), _) in &frequent {
+            for label in [*a, *b] {
+                if labels.len() < 14 && !labels.contains(&label) {
+                    labels.push(label);
+                }
+            }
+        }
+        if labels.len() < 2 {
+            return;
+        }
+        labels.sort_unstable();
+        let names: Vec<String> = labels.iter().map(|&l| model.labels.name(l).to_owned()).collect();
+        let mut values = Vec::new();
+        for &a in &labels {
+            for &b in &labels {
+                let n = pairs.count(a.min(b), a.max(b)) as f64;
+                values.push(if a == b || n == 0.0 { f64::NAN } else { n });
+            }
+        }
+        let map = HeatMap {
+            title: "Which labels go together".into(),
+            rows: names.clone(),
+            columns: names,
+            values,
+            range: None,
+            numbers: true,
+            tips: Vec::new(),
+        };
+        self.figure(
+            "together",
+            map.draw(),
+            "Test documents that carry both labels, for the labels of the most frequent pairs.",
+        );
+    }
+
     fn weights(&mut self, model: &Model) {
         let Fitted::Linear(linear) = &model.classifier else { return };
         let names = model.features();
@@ -160,7 +207,10 @@ impl Page {
             stack.extend(taxonomy.children(node).iter().rev());
             let label = model.labels.id(taxonomy.id(node));
             let row = label.and_then(|l| quality.iter().find(|r| r.label == l));
-            let threshold = label.and_then(|l| model.thresholds.of(l)).filter(|t| t.is_finite());
+            let threshold = match &model.classifier {
+                Fitted::Progressive(filter) => filter.tuned(node).and_then(|t| t.thresholds.last().copied()),
+                _ => label.and_then(|l| model.thresholds.of(l)).filter(|t| t.is_finite()),
+            };
             let mut remark = row.map_or_else(
                 || "no label of its own".to_owned(),
                 |r| format!("F1 {:.2}, {} test documents", r.f1, r.tally.support()),

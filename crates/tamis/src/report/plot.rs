@@ -196,7 +196,8 @@ impl HeatMap {
         let top = TOP + if slanted { (4.8 * longest(&self.columns)).min(200.0) + 12.0 } else { 18.0 };
         let cell_w = ((900.0 - left) / columns as f64).clamp(9.0, 54.0);
         let cell_h = if self.numbers { 22.0 } else { (cell_w * 0.8).clamp(9.0, 20.0) };
-        let slack = if slanted { 90.0 } else { 16.0 };
+        // Slanted names reach beyond the last column.
+        let slack = if slanted { 4.8 * longest(&self.columns) + 16.0 } else { 16.0 };
         let width = (left + cell_w * columns as f64 + slack).max(320.0);
         let height = top + cell_h * self.rows.len() as f64 + 12.0;
         let finite = || self.values.iter().copied().filter(|v| v.is_finite());

@@ -19,7 +19,8 @@ macro_rules! built_in {
 }
 
 /// All of them.
-pub const BUILT_IN: &[BuiltIn] = built_in!["olsson-simulation", "olsson-preliminary", "olsson-validation"];
+pub const BUILT_IN: &[BuiltIn] =
+    built_in!["olsson-simulation", "olsson-preliminary", "olsson-validation", "novovicova", "li"];
 
 impl BuiltIn {
     /// The plan of a name.

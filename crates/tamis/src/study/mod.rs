@@ -1,27 +1,43 @@
 //! Plan → run (resumable) → rows → statistics → report.
 
+mod arena;
 mod built_in;
 mod difference;
+mod estimate;
 mod export;
+mod figures;
+mod findings;
 mod folder;
 mod generate;
 mod judge;
 mod keep;
+mod page;
+pub mod papers;
 mod parse;
 mod plan;
 mod rows;
 mod run;
 mod select;
+mod simulated;
+mod statistics;
 mod stop;
 mod sweep;
 mod units;
 
+pub use arena::{Arena, Curve, Over, arenas};
 pub use built_in::{BUILT_IN, BuiltIn};
+pub use estimate::{Estimate, estimate};
 pub use export::write_csv;
 #[cfg(feature = "parquet")]
 pub use export::write_parquet;
+pub use findings::{Finding, findings, winners};
 pub use folder::{CorpusNote, Folder, Record};
 pub use keep::Keep;
+pub use page::{Digest, report};
 pub use plan::{Baseline, CorpusPlan, Decision, Grid, Method, Plan, Profile, Size, TestPlan, TextPlan, Work};
 pub use rows::{ProfileRow, ResultRow, Row, SearchNote, SetRow, SplitRow, Timing, Values};
 pub use run::{Extent, Sink, extent, run};
+pub use simulated::Simulated;
+pub use statistics::{
+    Pair, Summary, best_by_size, measure_reversals, pairs, summaries, wins_by_size, wins_of_cut, wins_over_reference,
+};

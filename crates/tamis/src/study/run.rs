@@ -81,7 +81,7 @@ pub fn run(
         if todo.peek().is_none() {
             continue;
         }
-        let mut selecting = Selecting::new(grid, counts, &split.train, &study.methods, 0..study.methods.len(), seed)?;
+        let mut selecting = Selecting::new(grid, counts, &split.train, &study.methods, seed)?;
         for unit in todo {
             let rows = study.run_unit(unit, &mut selecting, sink, progress)?;
             sink.unit(&rows)?;
@@ -266,7 +266,7 @@ impl<'a> Study<'a> {
         let folds = SplitPlan::Stratified(self.grid.folds as u32).splits(&training, self.seed)?;
         let mut whole: Vec<HeldOut> = Vec::new();
         for (fold, Split { train, test }) in folds.iter().enumerate() {
-            let mut inner = Selecting::new(self.grid, &training, train, &methods, 0..methods.len(), self.seed)?;
+            let mut inner = Selecting::new(self.grid, &training, train, &methods, self.seed)?;
             let mut selections = Vec::new();
             for method in 0..methods.len() {
                 let found = inner.choose(method, classifier, &Stoppable(progress), &mut |_| {})?;

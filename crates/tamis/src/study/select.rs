@@ -50,19 +50,17 @@ pub(super) struct Selecting<'a> {
 }
 
 impl<'a> Selecting<'a> {
-    /// Counts the training documents and ranks by every method that needs no more than counts. Methods outside of
-    /// `needed` are left alone.
+    /// Counts the training documents and ranks by every method that needs no more than counts.
     pub(super) fn new(
         grid: &'a Grid,
         counts: &'a Counts,
         train: &'a [usize],
         methods: &'a [Method],
-        needed: std::ops::Range<usize>,
         seed: u64,
     ) -> Result<Self> {
         let table = Contingency::of_rows(counts, train);
         let mut ranked = vec![None; methods.len()];
-        let at: Vec<usize> = needed.filter(|&m| methods[m].is_ranked()).collect();
+        let at: Vec<usize> = (0..methods.len()).filter(|&m| methods[m].is_ranked()).collect();
         // Some at a time: a ranking has its scores with it, and hundreds of them would fill the memory.
         for some in at.chunks(64) {
             let selectors: Vec<Selector> = some.iter().map(|&m| methods[m].selector.clone()).collect();

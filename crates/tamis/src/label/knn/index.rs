@@ -61,15 +61,28 @@ impl Index {
         Self { weights, blocks }
     }
 
+    /// How many documents have a feature; 0 for one that cannot add to a similarity.
+    pub(super) fn df(&self, feature: u32) -> usize {
+        self.blocks.iter().map(|block| block.postings(feature).len()).sum()
+    }
+
+    /// The weight of a feature in a document that has it.
+    pub(super) fn value(&self, feature: u32, document: u32) -> f64 {
+        let block = &self.blocks[self.blocks.partition_point(|block| block.first <= document) - 1];
+        let (places, values) = block.lists(feature);
+        values[places.partition_point(|&place| u32::from(place) < document - block.first)]
+    }
+
     /// The features of a query that can add to a similarity, ascending.
     pub(super) fn query_terms(&self, query: Query<'_>, terms: &mut Vec<QueryTerm>) {
         terms.clear();
+        let length_part = self.weights.length_part(query.length);
         let known = query.features.iter().zip(query.counts).filter(|&(&feature, &count)| {
             (feature as usize) < self.weights.features() && count > 0 && self.weights.counts(feature)
         });
         terms.extend(known.map(|(&feature, &count)| QueryTerm {
             feature,
-            factor: self.weights.of_query(feature, count, query.length),
+            factor: self.weights.of_query(feature, count, length_part),
         }));
     }
 }
@@ -91,11 +104,12 @@ impl Block {
         let (mut places, mut values) = (vec![0u16; total], vec![0.0; total]);
         let mut next = starts.clone();
         for row in rows {
+            let length_part = weights.length_part(problem.lengths[row]);
             for (feature, count) in kept(row) {
                 let at = next[feature as usize] as usize;
                 next[feature as usize] += 1;
                 places[at] = (row - first) as u16;
-                values[at] = weights.of_document(feature, count, problem.lengths[row]);
+                values[at] = weights.of_document(feature, count, length_part);
             }
         }
         let first = first as u32;
@@ -116,16 +130,21 @@ impl Block {
     /// `sums[d] += factor·weight(d)` over the postings of a feature; gives their number.
     #[inline]
     pub(super) fn add(&self, term: QueryTerm, sums: &mut Sums) -> usize {
-        let range = self.starts[term.feature as usize] as usize..self.starts[term.feature as usize + 1] as usize;
-        let (places, values) = (&self.places[range.clone()], &self.values[range.clone()]);
+        let (places, values) = self.lists(term.feature);
         add_to(sums, places, values, |value| term.factor * value);
-        range.len()
+        places.len()
     }
 
     /// Documents, counted from the block's first, and weights of a feature.
-    pub(super) fn postings(&self, feature: u32) -> impl Iterator<Item = (u16, f64)> + '_ {
+    pub(super) fn postings(&self, feature: u32) -> impl ExactSizeIterator<Item = (u16, f64)> + '_ {
+        let (places, values) = self.lists(feature);
+        places.iter().copied().zip(values.iter().copied())
+    }
+
+    /// The same as slices.
+    pub(super) fn lists(&self, feature: u32) -> (&[u16], &[f64]) {
         let range = self.starts[feature as usize] as usize..self.starts[feature as usize + 1] as usize;
-        self.places[range.clone()].iter().copied().zip(self.values[range].iter().copied())
+        (&self.places[range.clone()], &self.values[range])
     }
 
     /// Adds to `squares[d]` the squared weights of one feature: norms, feature by feature in ascending order.

@@ -1,4 +1,5 @@
-//! The few loops that vector instructions make several times faster, with a plain version of each that gives the same.
+//! Loops over similarities that vector instructions make several times faster, with a plain version of each that gives
+//! the same.
 
 /// Moves the pairs whose value reaches `floor` to the front, in order; gives their number.
 pub(super) fn retain(documents: &mut [u32], values: &mut [f64], floor: f64) -> usize {
@@ -77,6 +78,8 @@ pub(super) fn kth(values: &[f64], k: usize) -> f64 {
     kth_any(values, k)
 }
 
+// Within `avx2::kth` it is compiled with those instructions, which takes inlining.
+#[allow(clippy::inline_always)]
 #[inline(always)]
 fn kth_any(values: &[f64], k: usize) -> f64 {
     let (mut smallest, mut largest) = ([f64::INFINITY; 4], [0.0f64; 4]);

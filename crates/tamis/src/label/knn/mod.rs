@@ -14,17 +14,20 @@
 //! of the problem of size `s`: [`KnnSweep`] evaluates every size of every ranking in one pass and gets the same bits
 //! as [`Knn`] fitted for each.
 
+mod best;
+mod filter;
 mod index;
 mod lanes;
-mod nearest;
 mod sweep;
 mod votes;
 mod weights;
+mod words;
 
 use serde::{Deserialize, Serialize};
 
+use self::best::{Best, Sorter};
+use self::filter::{Filter, FilterMemory};
 use self::index::{Index, QueryTerm, inverse_norms, sums};
-use self::nearest::Nearest;
 use self::votes::{Electorate, Votes};
 use self::weights::inverse_norm;
 use super::{Classifier, Problem, Query, Scored, Scratch};
@@ -89,6 +92,7 @@ pub struct Knn {
     electorate: Electorate,
     /// `1/‖d‖` of each document, for the cosine.
     inverse_norms: Vec<f64>,
+    filter: Filter,
 }
 
 /// Reusable memory of one thread.
@@ -96,8 +100,10 @@ pub struct Knn {
 pub(crate) struct KnnMemory {
     sums: Vec<f64>,
     terms: Vec<QueryTerm>,
-    nearest: Nearest,
+    best: Best,
+    sorter: Sorter,
     votes: Votes,
+    filter: FilterMemory,
 }
 
 impl Knn {
@@ -111,12 +117,15 @@ impl Knn {
                 inverse_norms(&index, 0..problem.features() as u32, &[problem.features()]).swap_remove(0)
             }
         };
+        let scale = |document: u32| inverse_norms.get(document as usize).copied().unwrap_or(1.0);
+        let filter = Filter::new(problem, &index, scale);
         Ok(Self {
             options: *options,
             k,
             index,
             electorate: Electorate::new(&problem.assignments, options.similarity),
             inverse_norms,
+            filter,
         })
     }
 
@@ -130,9 +139,8 @@ impl Knn {
     pub fn neighbours(&self, document: Query<'_>) -> Vec<(u32, f64)> {
         let mut memory = KnnMemory::default();
         self.find(document, &mut memory);
-        let found = &memory.nearest;
-        let mut neighbours: Vec<(u32, f64)> =
-            found.documents().iter().copied().zip(found.similarities().iter().copied()).collect();
+        let (documents, similarities) = (memory.best.documents(), memory.best.similarities());
+        let mut neighbours: Vec<(u32, f64)> = documents.iter().copied().zip(similarities.iter().copied()).collect();
         neighbours.sort_by(|a, b| b.1.total_cmp(&a.1));
         neighbours
     }
@@ -142,27 +150,38 @@ impl Knn {
         self.electorate.labels_of(document)
     }
 
-    /// Fills `memory.nearest`.
+    /// Fills `memory.best` with the k nearest in training order.
     fn find(&self, document: Query<'_>, memory: &mut KnnMemory) {
-        let KnnMemory { sums: sums_memory, terms, nearest, .. } = memory;
-        nearest.reset(self.k);
+        let KnnMemory { sums: sums_memory, terms, best, sorter, filter, .. } = memory;
+        best.reset(self.k);
         self.index.query_terms(document, terms);
         if terms.is_empty() {
             return;
         }
         let query_scale = inverse_norm(terms.iter().map(|t| t.factor * t.factor).sum());
-        let sums = sums(sums_memory);
-        for block in &self.index.blocks {
-            let sums = block.clear(sums);
-            for &term in terms.iter() {
-                block.add(term, sums);
-            }
-            let values = &mut sums[..block.len()];
+        if self.filter.pays(&self.index, terms, self.k) && self.filter.find(terms, self.k, filter) {
+            self.filter.sum(&self.index, terms, filter);
             if self.options.similarity == Similarity::Cosine {
-                scale(values, query_scale, &self.inverse_norms[block.first as usize..]);
+                for (value, &d) in filter.similarities.iter_mut().zip(&filter.documents) {
+                    *value = *value * query_scale * self.inverse_norms[d as usize];
+                }
             }
-            nearest.scan(values, block.first, nearest.entry());
+            best.take(&filter.documents, &filter.similarities);
+        } else {
+            let sums = sums(sums_memory);
+            for block in &self.index.blocks {
+                let sums = block.clear(sums);
+                for &term in terms.iter() {
+                    block.add(term, sums);
+                }
+                let values = &mut sums[..block.len()];
+                if self.options.similarity == Similarity::Cosine {
+                    scale(values, query_scale, &self.inverse_norms[block.first as usize..]);
+                }
+                best.take(&block.documents, values);
+            }
         }
+        best.finish(sorter);
     }
 }
 
@@ -181,7 +200,7 @@ impl Classifier for Knn {
     fn rank(&self, document: Query<'_>, scratch: &mut Scratch, ranked: &mut Vec<Scored>) {
         ranked.clear();
         self.find(document, &mut scratch.knn);
-        let KnnMemory { nearest, votes, .. } = &mut scratch.knn;
-        self.electorate.rank(nearest.documents(), nearest.similarities(), votes, ranked);
+        let KnnMemory { best, votes, .. } = &mut scratch.knn;
+        self.electorate.rank(best.documents(), best.similarities(), votes, ranked);
     }
 }

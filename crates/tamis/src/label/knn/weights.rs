@@ -10,6 +10,8 @@ pub(super) struct Weights {
     /// `idf` of each feature; 0 for a feature that cannot contribute.
     idf: Vec<f64>,
     mean_length: f64,
+    /// `1 + log tf` for small `tf`.
+    logs: [f64; 256],
 }
 
 impl Weights {
@@ -24,7 +26,12 @@ impl Weights {
                 Similarity::Cosine => (n / df).ln(),
             }
         };
-        Self { similarity, idf: problem.df().into_iter().map(idf).collect(), mean_length: problem.mean_length() }
+        Self {
+            similarity,
+            idf: problem.df().into_iter().map(idf).collect(),
+            mean_length: problem.mean_length(),
+            logs: std::array::from_fn(|tf| if tf == 0 { 0.0 } else { 1.0 + (tf as f64).ln() }),
+        }
     }
 
     pub(super) fn features(&self) -> usize {
@@ -36,31 +43,32 @@ impl Weights {
         self.idf[feature as usize] > 0.0
     }
 
+    /// What a document's length adds to the denominators of its okapi weights: `0.5 + 1.5·dl/avdl`.
+    pub(super) fn length_part(&self, length: u32) -> f64 {
+        let relative_length = if self.mean_length == 0.0 { 0.0 } else { f64::from(length) / self.mean_length };
+        0.5 + 1.5 * relative_length
+    }
+
     /// The weight that a posting stores: okapi `w_i(t)`, or `(1 + log tf)·idf(t)` before normalisation.
-    pub(super) fn of_document(&self, feature: u32, count: u32, length: u32) -> f64 {
+    #[inline]
+    pub(super) fn of_document(&self, feature: u32, count: u32, length_part: f64) -> f64 {
         match self.similarity {
-            Similarity::Okapi => self.okapi(count, length),
+            Similarity::Okapi => f64::from(count) / (length_part + f64::from(count)),
             Similarity::Cosine => self.tfidf(feature, count),
         }
     }
 
     /// What the query multiplies postings by: okapi `w_T(t)·idf(t)`, or `(1 + log tf)·idf(t)` before normalisation.
-    pub(super) fn of_query(&self, feature: u32, count: u32, length: u32) -> f64 {
+    pub(super) fn of_query(&self, feature: u32, count: u32, length_part: f64) -> f64 {
         match self.similarity {
-            Similarity::Okapi => self.okapi(count, length) * self.idf[feature as usize],
+            Similarity::Okapi => self.of_document(feature, count, length_part) * self.idf[feature as usize],
             Similarity::Cosine => self.tfidf(feature, count),
         }
     }
 
-    /// `tf / (0.5 + 1.5·dl/avdl + tf)`.
-    fn okapi(&self, count: u32, length: u32) -> f64 {
-        let tf = f64::from(count);
-        let relative_length = if self.mean_length == 0.0 { 0.0 } else { f64::from(length) / self.mean_length };
-        tf / (0.5 + 1.5 * relative_length + tf)
-    }
-
     fn tfidf(&self, feature: u32, count: u32) -> f64 {
-        (1.0 + f64::from(count).ln()) * self.idf[feature as usize]
+        let log = self.logs.get(count as usize).copied().unwrap_or_else(|| 1.0 + f64::from(count).ln());
+        log * self.idf[feature as usize]
     }
 }
 

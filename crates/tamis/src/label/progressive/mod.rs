@@ -1,5 +1,19 @@
 //! Progressive filtering: a binary classifier for each node of a taxonomy (SPEC 10, addis 2).
+//!
+//! [`fit`] trains the nodes, scores held-out training documents and tunes thresholds along every pipeline;
+//! [`ProgressiveModel`] accepts, and ranks nodes.
 
+mod fit;
+mod held_out;
+mod model;
+mod node;
+mod options;
 mod training;
 
+pub use fit::{ProgressiveFit, fit};
+pub use model::{NodeState, ProgressiveModel, Tuned};
+pub use options::{Answers, ProgressiveOptions};
 pub use training::{NegativePolicy, NodeDocuments, TrainingOptions, TrainingSet, TrainingSets};
+
+pub(super) use model::ProgressiveMemory;
+pub(super) use node::NodeModel;

@@ -2,8 +2,8 @@
 //!
 //! One-vs-rest asks the same documents a question for each label, and for most labels almost all documents have an easy
 //! answer: they lie beyond the margin and their dual variable is 0. So a label is solved on a *working set* of documents
-//! that matter to it ([`working`]), and now and then all documents are looked at, for sixteen labels in one pass
-//! ([`lanes`]), to find those the set lacks and to compute the duality gap exactly. Rounds of the two go on until the gap is as
+//! that matter to it (`working.rs`), and now and then all documents are looked at, for sixteen labels in one pass
+//! (`lanes.rs`), to find those the set lacks and to compute the duality gap exactly. Rounds of the two go on until the gap is as
 //! small as was asked.
 
 mod duals;
@@ -78,8 +78,9 @@ impl SvmOptions {
         progress: &dyn Progress,
     ) -> Result<SvmFit> {
         self.validate()?;
-        if u32::try_from(problem.documents()).is_err() {
-            return Err(Error::data("more than 4,294,967,295 training documents"));
+        // Places in working sets are stored in 32 bits.
+        if u32::try_from(problem.documents().max(problem.matrix.entries())).is_err() {
+            return Err(Error::data("the SVM takes at most 4,294,967,295 term occurrences; train on a sample"));
         }
         if let Some(warm) = warm {
             warm.check(self.multi, problem)?;

@@ -77,9 +77,9 @@ fn solve_pair(
     rng.set_stream((u64::from(first) << 32) | u64::from(second));
     set.load(rows, &all);
     let mut iterations = 0;
-    let mut aim = options.gap;
+    let mut aim = options.gap();
     let (mut gap, mut primal) = set.gap(&objective);
-    while gap > options.gap * primal && iterations < options.iterations {
+    while gap > options.gap() * primal && iterations < options.iterations {
         let stop = Stop { gap: aim, share: 0.0, epochs: options.iterations - iterations };
         iterations += set.descend(&objective, stop, &mut rng).epochs;
         (gap, primal) = set.gap(&objective);
@@ -94,7 +94,7 @@ fn solve_pair(
             gap,
             iterations,
             supports: all.len(),
-            converged: gap <= options.gap * primal,
+            converged: gap <= options.gap() * primal,
         },
         shares: duals::shares(rows, &objective, &all),
         plane: set.plane(),

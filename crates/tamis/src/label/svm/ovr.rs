@@ -1,5 +1,7 @@
 //! One-vs-rest: rounds of working-set descent and checks over all documents.
 
+use std::cmp::Reverse;
+
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -9,15 +11,22 @@ use super::lanes::{self, LANES, Lane};
 use super::objective::Plane;
 use super::rows::Rows;
 use super::working::{Stop, WorkingSet};
-use super::{Duals, Outputs, Solution, Solved, SvmOptions};
+use super::{Duals, Loss, Outputs, Solution, Solved, SvmOptions};
 use crate::counts::Csr;
 use crate::{Error, Progress, Result};
 
 /// Labels on their way at the same time; bounds the memory for working sets.
 const GROUP: usize = 256;
 
-/// Below this gap, checks are made in double precision: single precision adds about 1e-7 to the gap itself.
-const SINGLE_DOWN_TO: f64 = 1e-5;
+/// Whether checks in single precision can tell so small a gap: rounding adds to the gap in proportion to itself for hinge,
+/// in proportion to its square for squared hinge.
+fn single_suffices(options: &SvmOptions) -> bool {
+    options.gap()
+        >= match options.loss {
+            Loss::Hinge => 1e-5,
+            Loss::Squared => 1e-7,
+        }
+}
 
 /// The first descent only reduces the gap by half: its working set is what the first pass moved, most of it by accident.
 const FIRST_SHARE: f64 = 0.5;
@@ -56,7 +65,7 @@ pub(super) fn solve(
                     gap: f64::INFINITY,
                     primal: 0.0,
                     epochs: 0,
-                    aim: AIM * options.gap,
+                    aim: AIM * options.gap(),
                 }
             })
             .collect();
@@ -69,7 +78,7 @@ pub(super) fn solve(
                 gap: lane.gap,
                 iterations: lane.epochs,
                 supports: lane.members.iter().filter(|m| m.alpha > 0.0).count(),
-                converged: lane.gap <= options.gap * lane.primal,
+                converged: lane.gap <= options.gap() * lane.primal,
             },
             shares: duals::shares(rows, &lane.objective, &lane.members),
             plane: lane.plane,
@@ -89,12 +98,11 @@ fn solve_group(options: &SvmOptions, rows: &Rows, lanes: &mut [Lane], progress: 
         lane.plane = set.plane();
     });
     check(options, rows, &mut warm);
-    let done = |lane: &Lane| lane.gap <= options.gap * lane.primal || lane.epochs >= options.iterations;
+    let done = |lane: &Lane| lane.gap <= options.gap() * lane.primal || lane.epochs >= options.iterations;
     progress.add(warm.iter().filter(|l| done(l)).count() as u64);
     warm.retain(|l| !done(l));
     open.append(&mut cold);
     open.append(&mut warm);
-    open.sort_unstable_by_key(|l| l.label);
     for round in 0u64.. {
         if open.is_empty() {
             break;
@@ -102,13 +110,15 @@ fn solve_group(options: &SvmOptions, rows: &Rows, lanes: &mut [Lane], progress: 
         if progress.cancelled() {
             return Err(Error::Interrupted);
         }
+        // Large ones first, so that no thread is left with one at the end.
+        open.sort_unstable_by_key(|l| (Reverse(l.members.len()), l.label));
         open.par_iter_mut().with_max_len(1).for_each_init(WorkingSet::default, |set, lane| {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream((u64::from(lane.label) << 32) | (round + 1));
             set.load(rows, &lane.members);
             let stop = Stop {
                 gap: lane.aim,
-                share: if round == 0 { FIRST_SHARE } else { SHARE },
+                share: if lane.epochs == 1 { FIRST_SHARE } else { SHARE },
                 epochs: options.iterations.saturating_sub(lane.epochs).max(1),
             };
             let descent = set.descend(&lane.objective, stop, &mut rng);
@@ -129,7 +139,7 @@ fn solve_group(options: &SvmOptions, rows: &Rows, lanes: &mut [Lane], progress: 
 
 fn check(options: &SvmOptions, rows: &Rows, lanes: &mut [&mut Lane]) {
     lanes.par_chunks_mut(LANES).for_each(|lanes| {
-        if options.gap >= SINGLE_DOWN_TO {
+        if single_suffices(options) {
             lanes::check::<f32>(rows, lanes);
         } else {
             lanes::check::<f64>(rows, lanes);

@@ -2,10 +2,14 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 
 use super::super::vector::prefix;
 use super::super::{Problem, Weighter};
 use crate::counts::Csr;
+
+/// Documents that one thread weighs at a time.
+const CHUNK: usize = 4096;
 
 /// The vectors of training documents, in a random order drawn once: passes that must meet documents in random order
 /// then read memory front to back.
@@ -28,17 +32,21 @@ impl Rows {
             let other = at + below(&mut rng, documents.len() - at);
             documents.swap(at, other);
         }
-        let mut matrix = Csr::new(size.min(problem.features()));
+        let parts: Vec<(Csr<f32>, Vec<f64>)> =
+            documents.par_chunks(CHUNK).map(|documents| vectors(problem, weighter, size, documents)).collect();
+        let entries = parts.iter().map(|(m, _)| m.entries()).sum();
+        let mut offsets = Vec::with_capacity(documents.len() + 1);
+        let (mut indices, mut values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
         let mut squares = Vec::with_capacity(documents.len());
-        let mut weights = Vec::new();
-        for &document in &documents {
-            let document = prefix(problem.query(document as usize), size);
-            weighter.weigh(document, &mut weights);
-            let entries = document.features.iter().zip(&weights).map(|(&f, &w)| (f, w as f32));
-            let entries = entries.filter(|(_, w)| *w != 0.0);
-            matrix.push_row(entries.clone());
-            squares.push(1.0 + entries.map(|(_, w)| f64::from(w) * f64::from(w)).sum::<f64>());
+        offsets.push(0);
+        for (part, part_squares) in parts {
+            let start = indices.len();
+            offsets.extend(part.offsets()[1..].iter().map(|o| start + o));
+            indices.extend_from_slice(part.indices());
+            values.extend_from_slice(part.values());
+            squares.extend(part_squares);
         }
+        let matrix = Csr::from_parts(size.min(problem.features()), offsets, indices, values);
         Self { matrix, squares, documents }
     }
 
@@ -51,6 +59,22 @@ impl Rows {
     pub(super) fn features(&self) -> usize {
         self.matrix.columns()
     }
+}
+
+/// The vectors of some documents, and `‖x‖² + 1` of each.
+fn vectors(problem: &Problem, weighter: &Weighter, size: usize, documents: &[u32]) -> (Csr<f32>, Vec<f64>) {
+    let mut matrix = Csr::new(size.min(problem.features()));
+    let mut squares = Vec::with_capacity(documents.len());
+    let mut weights = Vec::new();
+    for &document in documents {
+        let document = prefix(problem.query(document as usize), size);
+        weighter.weigh(document, &mut weights);
+        let entries = document.features.iter().zip(&weights).map(|(&f, &w)| (f, w as f32));
+        let entries = entries.filter(|(_, w)| *w != 0.0);
+        matrix.push_row(entries.clone());
+        squares.push(1.0 + entries.map(|(_, w)| f64::from(w) * f64::from(w)).sum::<f64>());
+    }
+    (matrix, squares)
 }
 
 /// A random number below `n`, for `n` up to 2³². The bias of the product method is at most `n/2³²`: nothing for a shuffle.

@@ -3,17 +3,15 @@
 //! Postings and weights do not depend on a ranking (SPEC 6), so they are built once, and a test document's postings are
 //! sorted into [`tiers`] once for all rankings. From size to size the sums are carried.
 
-mod best;
 mod tiers;
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use self::best::{Best, Sorter};
 use self::tiers::Tiers;
+use super::best::{Best, Sorter};
 use super::index::{Block, Index, QueryTerm, Sums, inverse_norms, sums};
-use super::nearest::Nearest;
 use super::votes::{Electorate, Votes};
 use super::weights::inverse_norm;
 use super::{KnnOptions, Similarity, scale};
@@ -193,11 +191,7 @@ impl KnnSweep {
         }
         for (ranking, sizes) in self.sizes.iter().enumerate() {
             order.fill(terms, &self.places, self.rankings(), ranking, sizes);
-            if best.len() < sizes.len() {
-                best.resize_with(sizes.len(), Best::default);
-            }
-            let best = &mut best[..sizes.len()];
-            best.iter_mut().for_each(|best| best.reset(self.k));
+            let best = reset(best, sizes.len(), self.k);
             if tiered {
                 gather_best(tiers.parts(), terms, order, sums, best);
             } else {
@@ -215,20 +209,16 @@ impl KnnSweep {
 
     /// Cosines do not grow with the size, so there are no tiers: sums are carried, and each size is scanned.
     fn classify_cosine(&self, query: Query<'_>, memory: &mut Memory, visit: &mut dyn FnMut(usize, usize, &[Scored])) {
-        let Memory { sums: sums_memory, terms, order, nearest, values, votes, ranked, .. } = memory;
+        let Memory { sums: sums_memory, terms, order, best, sorter, values, votes, ranked, .. } = memory;
         let sums = sums(sums_memory);
         self.index.query_terms(query, terms);
         for (ranking, sizes) in self.sizes.iter().enumerate() {
             order.fill(terms, &self.places, self.rankings(), ranking, sizes);
-            if nearest.len() < sizes.len() {
-                nearest.resize_with(sizes.len(), Nearest::default);
-            }
-            let nearest = &mut nearest[..sizes.len()];
-            nearest.iter_mut().for_each(|nearest| nearest.reset(self.k));
+            let best = reset(best, sizes.len(), self.k);
             for block in &self.index.blocks {
                 let sums = block.clear(sums);
                 let mut squares = 0.0;
-                for (size, (nearest, norms)) in nearest.iter_mut().zip(&self.inverse_norms[ranking]).enumerate() {
+                for (size, norms) in self.inverse_norms[ranking].iter().enumerate() {
                     for term in order.added(size).map(|number| terms[number]) {
                         block.add(term, sums);
                         squares += term.factor * term.factor;
@@ -236,15 +226,30 @@ impl KnnSweep {
                     values.clear();
                     values.extend_from_slice(&sums[..block.len()]);
                     scale(values, inverse_norm(squares), &norms[block.first as usize..]);
-                    nearest.scan(values, block.first, nearest.entry());
+                    let (smaller, rest) = best.split_at_mut(size);
+                    if block.first == 0 {
+                        // What was nearest at the smaller size is at hand and gives a floor for this one.
+                        rest[0].raise_floor_by(smaller.last(), values);
+                    }
+                    rest[0].take(&block.documents, values);
                 }
             }
-            for (size, nearest) in nearest.iter().enumerate() {
-                self.electorate.rank(nearest.documents(), nearest.similarities(), votes, ranked);
+            for (best, size) in best.iter_mut().zip(0..) {
+                best.finish(sorter);
+                self.electorate.rank(best.documents(), best.similarities(), votes, ranked);
                 visit(ranking, size, ranked);
             }
         }
     }
+}
+
+/// As many as there are sizes, all empty.
+fn reset(best: &mut Vec<Best>, sizes: usize, k: usize) -> &mut [Best] {
+    if best.len() < sizes {
+        best.resize_with(sizes, Best::default);
+    }
+    best[..sizes].iter_mut().for_each(|best| best.reset(k));
+    &mut best[..sizes]
 }
 
 impl Nested {
@@ -271,7 +276,6 @@ struct Memory {
     order: Order,
     best: Vec<Best>,
     sorter: Sorter,
-    nearest: Vec<Nearest>,
     values: Vec<f64>,
     votes: Votes,
     ranked: Vec<Scored>,

@@ -1,11 +1,11 @@
-//! The k best of one size, gathered tier by tier.
+//! The k nearest documents, gathered part by part; ties go to the earlier in training order.
 
-use crate::label::knn::lanes::{SLACK, kth, retain, select};
+use super::lanes::{SLACK, kth, retain, select};
 
 /// Values that are looked at before surplus ones are thrown out.
 const RUN: usize = 1024;
 
-/// Documents that may be among the k nearest at one size, with their similarities.
+/// Documents that may be among the k nearest, with their similarities.
 #[derive(Debug, Default)]
 pub(super) struct Best {
     k: usize,
@@ -14,7 +14,7 @@ pub(super) struct Best {
     similarities: Vec<f64>,
     /// At least k documents reach this; it is positive.
     pub(super) floor: f64,
-    /// Whether documents of more than one tier are here, so that they are not in training order.
+    /// Whether parts did not come in training order.
     mixed: bool,
 }
 
@@ -55,17 +55,17 @@ impl Best {
         &self.similarities[..self.len]
     }
 
-    /// Takes what belongs to the best from a tier: its documents in training order and their sums.
-    pub(super) fn take(&mut self, documents: &[u32], sums: &[f64]) {
-        let before = self.len;
-        for (documents, sums) in documents.chunks(RUN).zip(sums.chunks(RUN)) {
+    /// Takes what belongs to the best from a part: its documents in training order and their similarities.
+    pub(super) fn take(&mut self, documents: &[u32], similarities: &[f64]) {
+        let last = self.documents().last().copied();
+        self.mixed |= documents.first().is_some_and(|&first| last.is_some_and(|last| last > first));
+        for (documents, sums) in documents.chunks(RUN).zip(similarities.chunks(RUN)) {
             self.take_run(documents, sums);
             // A floor that only a few of them would raise is not worth the work.
             if self.len > self.k + self.k / 4 {
                 self.raise_floor();
             }
         }
-        self.mixed |= before > 0;
     }
 
     fn take_run(&mut self, documents: &[u32], sums: &[f64]) {
@@ -83,6 +83,14 @@ impl Best {
         let (documents, similarities) = (&mut self.documents[..self.len], &mut self.similarities[..self.len]);
         self.floor = kth(similarities, self.k).max(self.floor);
         self.len = retain(documents, similarities, self.floor);
+    }
+
+    /// Raises the floor to the least of what these documents, at least k of them, have now.
+    pub(super) fn raise_floor_by(&mut self, known: Option<&Self>, similarities: &[f64]) {
+        if let Some(known) = known.filter(|known| known.len >= known.k) {
+            let now = known.documents().iter().map(|&document| similarities[document as usize]);
+            self.floor = self.floor.max(now.fold(f64::INFINITY, f64::min));
+        }
     }
 
     /// Puts documents into training order and keeps k: of those that tie at the floor, the earlier.

@@ -1,0 +1,69 @@
+//! How commands are given a taxonomy, and how models are trained along it.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use tamis::counts::Counts;
+use tamis::label::pipeline::{Imbalance, Utility};
+use tamis::label::progressive::{Answers, NegativePolicy};
+use tamis::label::{ParentPolicy, Separator, Taxonomy, TaxonomyOptions};
+
+/// Options for taxonomies.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Taxonomy")]
+pub(crate) struct HierarchyArgs {
+    /// Taxonomy file (child, parent and name by line, or RCV1's), or `names`: labels are paths such as rec.sport.hockey
+    /// or a/b/c. A classifier is trained for each node, unless --threshold names a flat one.
+    #[arg(long, value_name = "FILE|names")]
+    taxonomy: Option<PathBuf>,
+    /// What to do with a node that has several parents.
+    #[arg(long, value_enum, default_value_t)]
+    parent: Parent,
+    /// Positives to negatives where the model will be used, such as 2^-4 or prior(0.05); as in the training documents
+    /// when not given.
+    #[arg(long, value_name = "RATIO", requires = "taxonomy", value_parser = str::parse::<Imbalance>)]
+    pub(crate) imbalance: Option<Imbalance>,
+    /// What thresholds along the taxonomy maximise: f1, f(β), precision or recall.
+    #[arg(long, value_name = "NAME", default_value = "f1", value_parser = str::parse::<Utility>)]
+    pub(crate) utility: Utility,
+    /// Step of the grid of tsa and rbf.
+    #[arg(long, value_name = "δ", requires = "taxonomy", allow_negative_numbers = true)]
+    pub(crate) step: Option<f64>,
+    /// Training documents of a node, half of them positive; 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) per_node: usize,
+    /// How many paths a document is given: all accepted ones, at-least-one, or one; as the training documents suggest
+    /// when not given.
+    #[arg(long, value_name = "all|at-least-one|one", requires = "taxonomy", value_parser = str::parse::<Answers>)]
+    pub(crate) answers: Option<Answers>,
+    /// Which documents are negative at a node: parent-minus-node, siblings or all-minus-node.
+    #[arg(long, value_name = "POLICY", default_value_t, value_parser = str::parse::<NegativePolicy>)]
+    pub(crate) negatives: NegativePolicy,
+}
+
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum Parent {
+    /// Refuse it, naming the node and its parents.
+    #[default]
+    Refuse,
+    /// Take the first that the file names.
+    First,
+}
+
+impl HierarchyArgs {
+    /// Reads the taxonomy, or takes it from the names of the labels.
+    pub(crate) fn taxonomy(&self, counts: &Counts) -> tamis::Result<Option<Taxonomy>> {
+        let Some(path) = &self.taxonomy else { return Ok(None) };
+        let taxonomy = if path == Path::new("names") {
+            Taxonomy::from_names(counts.labels.iter(), Separator::Auto)?
+        } else {
+            let parents = match self.parent {
+                Parent::Refuse => ParentPolicy::Refuse,
+                Parent::First => ParentPolicy::First,
+            };
+            Taxonomy::open(path, &TaxonomyOptions { parents, ..TaxonomyOptions::default() })?
+        };
+        taxonomy.align(&counts.labels)?;
+        Ok(Some(taxonomy))
+    }
+}

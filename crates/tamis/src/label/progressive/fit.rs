@@ -1,0 +1,123 @@
+//! Documents and a taxonomy → a filter.
+
+use rayon::prelude::*;
+
+use super::held_out::Scores;
+use super::model::NodeState;
+use super::node::NodeModel;
+use super::{NodeDocuments, ProgressiveModel, ProgressiveOptions};
+use crate::counts::Counts;
+use crate::label::Taxonomy;
+use crate::label::pipeline::ScoreTable;
+use crate::{Error, Progress, Result};
+
+/// A filter and what was seen while it was made.
+#[derive(Debug, Clone)]
+pub struct ProgressiveFit {
+    /// The filter.
+    pub model: ProgressiveModel,
+    /// Its features as terms of the corpus, ascending: feature `i` is `terms[i]`.
+    pub terms: Vec<u32>,
+    /// Training documents of each node, those of nodes below it included.
+    pub documents: Vec<u32>,
+    /// Nodes without a training document: kept, and never accepted.
+    pub without_documents: Vec<u32>,
+    /// Nodes with documents that no threshold accepts rightly: never accepted either.
+    pub untunable: Vec<u32>,
+    /// Held-out scores of the pipeline that was looked at closest: the deepest with most documents. For reports.
+    pub example: Option<(u32, ScoreTable)>,
+}
+
+/// Trains a classifier for every node and tunes thresholds along every pipeline, on the given documents only.
+///
+/// ```
+/// use tamis::Silent;
+/// use tamis::counts::Counts;
+/// use tamis::label::progressive::{ProgressiveOptions, fit};
+/// use tamis::label::{Problem, Scratch, Separator, Taxonomy};
+///
+/// let kinds = [("sport/hockey", "ice puck"), ("sport/football", "grass goal"), ("trade", "oil price")];
+/// let documents: Vec<(Vec<&str>, Vec<&str>)> =
+///     kinds.iter().cycle().take(30).map(|(label, words)| (words.split(' ').collect(), vec![*label])).collect();
+/// let counts = Counts::from_rows(&documents);
+/// let taxonomy = Taxonomy::from_names(kinds.map(|k| k.0), Separator::Auto)?;
+/// let rows: Vec<usize> = (0..counts.len()).collect();
+/// let fitted = fit(&counts, &rows, &taxonomy, &ProgressiveOptions::default(), &Silent)?;
+/// let first = Problem::new(&counts, &[0], &fitted.terms);
+/// let accepted = fitted.model.decide(first.query(0), &mut Scratch::default());
+/// assert_eq!(accepted.iter().map(|&n| taxonomy.id(n)).collect::<Vec<_>>(), ["sport", "sport/hockey"]);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+pub fn fit(
+    counts: &Counts,
+    rows: &[usize],
+    taxonomy: &Taxonomy,
+    options: &ProgressiveOptions,
+    progress: &dyn Progress,
+) -> Result<ProgressiveFit> {
+    options.check()?;
+    let documents = NodeDocuments::new(taxonomy, counts, rows)?;
+    if taxonomy.nodes().all(|n| documents.count(n) == 0) {
+        return Err(Error::data("no training document has a label, so there is nothing to learn"));
+    }
+    let scores = Scores::cross_validate(&documents, counts, rows, options, progress)?;
+    let (mut model, terms) = train_nodes(&documents, counts, options, progress)?;
+    if model.has_margins() {
+        model.calibration = Some(scores.sigmoids(&model)?);
+    }
+    model.tuned = scores.tune(&model, progress)?;
+    model.validate()?;
+    let count = |n: u32| documents.count(n);
+    let closest =
+        taxonomy.nodes().filter(|&n| count(n) > 0).max_by_key(|&n| (taxonomy.depth(n), count(n), std::cmp::Reverse(n)));
+    let untunable = |n: &u32| count(*n) > 0 && model.tuned(*n).is_none();
+    Ok(ProgressiveFit {
+        example: closest.map(|n| Ok::<_, Error>((n, scores.table(&model, n)?))).transpose()?,
+        documents: taxonomy.nodes().map(|n| count(n) as u32).collect(),
+        without_documents: documents.without_documents(),
+        untunable: taxonomy.nodes().filter(untunable).collect(),
+        model,
+        terms,
+    })
+}
+
+/// Trains all nodes, in parallel; the features of all nodes together are the returned terms, ascending.
+pub(super) fn train_nodes(
+    documents: &NodeDocuments<'_>,
+    counts: &Counts,
+    options: &ProgressiveOptions,
+    progress: &dyn Progress,
+) -> Result<(ProgressiveModel, Vec<u32>)> {
+    let taxonomy = documents.taxonomy();
+    let sets = documents.training_sets(&options.training())?;
+    progress.start("training nodes", Some(sets.trainable.len() as u64));
+    let trained: Vec<(u32, Option<NodeModel>)> = sets
+        .trainable
+        .par_iter()
+        .map(|set| {
+            if progress.cancelled() {
+                return Err(Error::Interrupted);
+            }
+            let node = NodeModel::train(set, counts, options)?;
+            progress.add(1);
+            Ok((set.node, node))
+        })
+        .collect::<Result<_>>()?;
+    progress.finish();
+    let mut states = vec![NodeState::Trained; taxonomy.len()];
+    sets.without_documents.iter().for_each(|&n| states[n as usize] = NodeState::WithoutDocuments);
+    sets.without_negatives.iter().for_each(|&n| states[n as usize] = NodeState::WithoutNegatives);
+    let mut number = vec![u32::MAX; counts.vocabulary.len()];
+    trained.iter().filter_map(|(_, n)| n.as_ref()).flat_map(|n| &n.features).for_each(|&t| number[t as usize] = 0);
+    let terms: Vec<u32> = (0..number.len() as u32).filter(|&t| number[t as usize] == 0).collect();
+    terms.iter().enumerate().for_each(|(at, &t)| number[t as usize] = at as u32);
+    let mut nodes = vec![None; taxonomy.len()];
+    for (node, model) in trained {
+        nodes[node as usize] = model.map(|mut m| {
+            m.features.iter_mut().for_each(|f| *f = number[*f as usize]);
+            m
+        });
+    }
+    let model = ProgressiveModel::new(taxonomy.clone(), options.clone(), states, nodes, terms.len())?;
+    Ok((model, terms))
+}

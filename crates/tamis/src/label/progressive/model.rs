@@ -1,0 +1,310 @@
+//! A trained filter: which nodes accept a document, and the ranked list of nodes.
+
+use serde::{Deserialize, Serialize};
+
+use super::node::{NodeModel, Reading};
+use super::{Answers, ProgressiveOptions};
+use crate::counts::Csr;
+use crate::label::pipeline::Outcome;
+use crate::label::threshold::Calibration;
+use crate::label::{Classifier, Explanation, Fitted, Query, Scored, Scratch, Taxonomy};
+use crate::{Error, Result};
+
+/// What a node does with a document that reaches it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeState {
+    /// Its classifier decides.
+    Trained,
+    /// It has no training document: its score is 0 and it accepts nothing.
+    WithoutDocuments,
+    /// All documents of its parent are its own: its score is 1, the levels above decide.
+    WithoutNegatives,
+}
+
+/// The thresholds of a pipeline and what is known about them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tuned {
+    /// One for each level, root first: those the method selects, moved to the middle of their gap between held-out
+    /// documents, which accepts the same of them.
+    pub thresholds: Vec<f64>,
+    /// Their utility on held-out documents.
+    pub utility: f64,
+    /// No thresholds have a higher one, where that is known.
+    pub bound: Option<f64>,
+    /// Whether no thresholds are better.
+    pub proven: bool,
+    /// What they get right and wrong on held-out documents.
+    pub outcome: Outcome,
+    /// Held-out documents of the node.
+    pub positives: usize,
+}
+
+/// A fitted filter over a taxonomy; labels are node numbers.
+///
+/// A node's score (CSV) is in [0,1]. For svm it is a sigmoid of the margin, learned node by node on held-out documents of
+/// the parent, so it estimates the probability of the node given its parent. A node is accepted when every CSV on its
+/// pipeline reaches the threshold that this pipeline has for that level.
+///
+/// In ranked lists the score of a node is `Π CSV(pipeline) · (1 − max CSV(children))`: how likely a document comes this
+/// far and no further. A product alone would rank every parent above its children.
+#[derive(Debug, Clone)]
+pub struct ProgressiveModel {
+    pub(crate) taxonomy: Taxonomy,
+    pub(crate) options: ProgressiveOptions,
+    pub(crate) states: Vec<NodeState>,
+    /// Trained nodes; none for others.
+    pub(crate) nodes: Vec<Option<NodeModel>>,
+    pub(crate) calibration: Option<Calibration>,
+    /// By node; none where the pipeline never accepts.
+    pub(crate) tuned: Vec<Option<Tuned>>,
+    reading: Reading,
+    /// Features × nodes: the number of the feature at the node.
+    postings: Csr<u32>,
+}
+
+/// Reusable memory.
+#[derive(Debug, Default)]
+pub(crate) struct ProgressiveMemory {
+    /// Features and counts of the document at each node.
+    local: Vec<(Vec<u32>, Vec<u32>)>,
+    csv: Vec<f64>,
+    product: Vec<f64>,
+    ranked: Vec<Scored>,
+}
+
+impl ProgressiveModel {
+    pub(crate) fn new(
+        taxonomy: Taxonomy,
+        options: ProgressiveOptions,
+        states: Vec<NodeState>,
+        nodes: Vec<Option<NodeModel>>,
+        features: usize,
+    ) -> Result<Self> {
+        if states.len() != taxonomy.len() || nodes.len() != taxonomy.len() {
+            return Err(Error::data("the nodes of the model are not those of its taxonomy"));
+        }
+        let mut by_node = Csr::new(features);
+        for node in &nodes {
+            let own = node.as_ref().map_or(&[][..], |n| &n.features);
+            if own.windows(2).any(|w| w[0] >= w[1]) || own.last().is_some_and(|&f| f as usize >= features) {
+                return Err(Error::data("the features of a node must ascend and be features of the model"));
+            }
+            by_node.push_row(own.iter().enumerate().map(|(local, &f)| (f, local as u32)));
+        }
+        Ok(Self {
+            tuned: vec![None; taxonomy.len()],
+            reading: Reading::of(&options.classifier),
+            postings: by_node.transpose(),
+            calibration: None,
+            taxonomy,
+            options,
+            states,
+            nodes,
+        })
+    }
+
+    /// Checks what was read from a file or tuned.
+    pub(crate) fn validate(&self) -> Result<()> {
+        let fits = |(node, tuned): (usize, &Option<Tuned>)| {
+            tuned.as_ref().is_none_or(|t| t.thresholds.len() == self.taxonomy.depth(node as u32))
+        };
+        if self.tuned.len() != self.taxonomy.len() || !self.tuned.iter().enumerate().all(fits) {
+            return Err(Error::data("the thresholds of the model do not belong to its pipelines"));
+        }
+        Ok(())
+    }
+
+    /// The taxonomy.
+    pub fn taxonomy(&self) -> &Taxonomy {
+        &self.taxonomy
+    }
+
+    /// How it was trained.
+    pub fn options(&self) -> &ProgressiveOptions {
+        &self.options
+    }
+
+    /// What a node does.
+    pub fn state(&self, node: u32) -> NodeState {
+        self.states[node as usize]
+    }
+
+    /// The thresholds of the pipeline that a node ends; none when it never accepts.
+    pub fn tuned(&self, node: u32) -> Option<&Tuned> {
+        self.tuned[node as usize].as_ref()
+    }
+
+    /// The words of a node, as feature numbers.
+    pub fn node_features(&self, node: u32) -> &[u32] {
+        self.nodes[node as usize].as_ref().map_or(&[], |n| &n.features)
+    }
+
+    /// What the words of a document add to the margin of a node, with the features of the whole model; none for
+    /// neighbours and for nodes that were not trained.
+    pub fn explain(&self, document: Query<'_>, node: u32) -> Option<Explanation> {
+        let own = self.nodes[node as usize].as_ref()?;
+        let Fitted::Linear(linear) = &own.classifier else { return None };
+        let (mut features, mut counts) = (Vec::new(), Vec::new());
+        for (&feature, &count) in document.features.iter().zip(document.counts) {
+            if let Ok(local) = own.features.binary_search(&feature) {
+                features.push(local as u32);
+                counts.push(count);
+            }
+        }
+        let query = Query { features: &features, counts: &counts, length: document.length };
+        let mut explanation = linear.explain(query, 0)?;
+        explanation.features.iter_mut().for_each(|(f, _)| *f = own.features[*f as usize]);
+        Some(explanation)
+    }
+
+    /// The words of a node with their weights; empty for neighbours and for nodes that were not trained.
+    pub fn node_weights(&self, node: u32) -> Vec<(u32, f64)> {
+        match &self.nodes[node as usize] {
+            Some(NodeModel { features, classifier: Fitted::Linear(linear), .. }) => {
+                features.iter().enumerate().map(|(local, &f)| (f, linear.weight(0, local as u32))).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// How many features all nodes together have.
+    pub fn features(&self) -> usize {
+        self.postings.rows()
+    }
+
+    /// Raw scores of all nodes; −∞ and +∞ where a node never or always accepts.
+    pub(super) fn raw(&self, document: Query<'_>, scratch: &mut Scratch, memory: &mut ProgressiveMemory) {
+        memory.local.resize_with(self.nodes.len(), Default::default);
+        for (&feature, &count) in document.features.iter().zip(document.counts) {
+            for (node, local) in self.postings.row(feature as usize) {
+                let (features, counts) = &mut memory.local[node as usize];
+                features.push(local);
+                counts.push(count);
+            }
+        }
+        memory.csv.clear();
+        for (at, node) in self.nodes.iter().enumerate() {
+            let (features, counts) = &mut memory.local[at];
+            memory.csv.push(match (node, self.states[at]) {
+                (Some(node), _) if features.is_empty() => node.empty,
+                (Some(node), _) => {
+                    let query = Query { features, counts, length: document.length };
+                    node.score(query, self.reading, scratch, &mut memory.ranked)
+                }
+                (None, NodeState::WithoutNegatives) => f64::INFINITY,
+                (None, _) => f64::NEG_INFINITY,
+            });
+            features.clear();
+            counts.clear();
+        }
+    }
+
+    pub(super) fn raw_scores(&self, memory: &ProgressiveMemory) -> impl Iterator<Item = f64> {
+        memory.csv.clone().into_iter()
+    }
+
+    /// A raw score as CSV, in [0,1].
+    pub(super) fn csv(&self, node: u32, raw: f64) -> f64 {
+        if raw.is_infinite() {
+            return if raw > 0.0 { 1.0 } else { 0.0 };
+        }
+        match &self.calibration {
+            Some(calibration) => calibration.probability(node, raw),
+            None => raw,
+        }
+        .clamp(0.0, 1.0)
+    }
+
+    /// Whether raw scores become CSVs by a learned sigmoid.
+    pub(super) fn has_margins(&self) -> bool {
+        self.reading == Reading::Margin
+    }
+
+    fn rank_with(
+        &self,
+        document: Query<'_>,
+        scratch: &mut Scratch,
+        memory: &mut ProgressiveMemory,
+        ranked: &mut Vec<Scored>,
+    ) {
+        self.raw(document, scratch, memory);
+        for (node, score) in memory.csv.iter_mut().enumerate() {
+            *score = self.csv(node as u32, *score);
+        }
+        memory.product.clear();
+        memory.product.resize(self.nodes.len(), 0.0);
+        ranked.clear();
+        for &node in self.taxonomy.top_down() {
+            let above = self.taxonomy.parent(node).map_or(1.0, |parent| memory.product[parent as usize]);
+            let here = above * memory.csv[node as usize];
+            memory.product[node as usize] = here;
+            if self.states[node as usize] != NodeState::WithoutDocuments {
+                let children = self.taxonomy.children(node);
+                let deeper = children.iter().map(|&c| memory.csv[c as usize]).fold(0.0, f64::max);
+                ranked.push(Scored { label: node, score: here * (1.0 - deeper) });
+            }
+        }
+        ranked.sort_unstable_by(Scored::better_first);
+    }
+
+    /// Ranks all nodes that have documents, and decides: `decided` gets the answers, ascending by node.
+    pub fn rank_and_decide(
+        &self,
+        document: Query<'_>,
+        scratch: &mut Scratch,
+        ranked: &mut Vec<Scored>,
+        decided: &mut Vec<u32>,
+    ) {
+        let mut memory = std::mem::take(&mut scratch.progressive);
+        self.rank_with(document, scratch, &mut memory, ranked);
+        decided.clear();
+        decided.extend(self.taxonomy.nodes().filter(|&n| self.passes(n, &memory.csv)));
+        self.most_specific(decided);
+        let first_of = |nodes: &[u32]| ranked.iter().map(|s| s.label).find(|l| nodes.binary_search(l).is_ok());
+        match self.options.answers {
+            Answers::One if decided.len() > 1 => {
+                let first = first_of(decided);
+                decided.clear();
+                decided.extend(first);
+            }
+            Answers::One | Answers::AtLeastOne if decided.is_empty() => {
+                decided.extend(ranked.first().map(|s| s.label));
+            }
+            _ => {}
+        }
+        scratch.progressive = memory;
+    }
+
+    /// The nodes that accept a document, with all their ancestors, ascending; the answers are the most specific of them.
+    pub fn decide(&self, document: Query<'_>, scratch: &mut Scratch) -> Vec<u32> {
+        let (mut ranked, mut decided) = (Vec::new(), Vec::new());
+        self.rank_and_decide(document, scratch, &mut ranked, &mut decided);
+        self.taxonomy.closure(decided)
+    }
+
+    fn passes(&self, node: u32, csv: &[f64]) -> bool {
+        let Some(tuned) = &self.tuned[node as usize] else { return false };
+        let from_below = std::iter::once(node).chain(self.taxonomy.ancestors(node));
+        from_below.zip(tuned.thresholds.iter().rev()).all(|(n, &threshold)| csv[n as usize] >= threshold)
+    }
+
+    /// Leaves out nodes that have a node of the set below them.
+    fn most_specific(&self, nodes: &mut Vec<u32>) {
+        let mut above: Vec<u32> = nodes.iter().flat_map(|&n| self.taxonomy.ancestors(n)).collect();
+        above.sort_unstable();
+        nodes.retain(|n| above.binary_search(n).is_err());
+    }
+}
+
+impl Classifier for ProgressiveModel {
+    fn labels(&self) -> usize {
+        self.taxonomy.len()
+    }
+
+    fn rank(&self, document: Query<'_>, scratch: &mut Scratch, ranked: &mut Vec<Scored>) {
+        let mut memory = std::mem::take(&mut scratch.progressive);
+        self.rank_with(document, scratch, &mut memory, ranked);
+        scratch.progressive = memory;
+    }
+}
