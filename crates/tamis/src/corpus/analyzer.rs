@@ -29,6 +29,8 @@ pub struct Analyzer {
     chains: FxHashMap<(u32, u32), u32>,
     /// With word n-grams: the last n-grams of each length, ending at the previous word.
     tails: Vec<u32>,
+    /// Where a word takes its final form.
+    form: String,
 }
 
 impl Analyzer {
@@ -39,11 +41,12 @@ impl Analyzer {
             stemmer: options.stemmer()?,
             stop_words: options.stop_words.iter().cloned().collect(),
             options: options.clone(),
-            raw: WordTable::default(),
+            raw: WordTable::new(options.lowercase),
             terms: Interner::default(),
             grams: Vec::new(),
             chains: FxHashMap::default(),
             tails: Vec::new(),
+            form: String::new(),
         })
     }
 
@@ -55,11 +58,11 @@ impl Analyzer {
             Body::Text(text) => {
                 if self.options.ngrams == 1 && self.options.char_ngrams.is_none() {
                     // The common case, kept free of branches that it does not need.
-                    let Self { options, stemmer, stop_words, raw, terms, .. } = self;
-                    options.words.for_each(text, |word| {
-                        let term = raw.get_or_insert_with(word, || {
-                            decide(options, stemmer.as_ref(), stop_words, word)
-                                .map_or(DROPPED, |term| terms.intern(&term))
+                    let Self { options, stemmer, stop_words, raw, terms, form, .. } = self;
+                    options.words.spans(text, |start, end| {
+                        let term = raw.get_or_insert_with(text.as_bytes(), start, end, || {
+                            decide(options, stemmer.as_ref(), stop_words, &text[start..end], form)
+                                .map_or(DROPPED, |term| terms.intern(term))
                         });
                         if term != DROPPED {
                             visit(term, 1);
@@ -83,13 +86,13 @@ impl Analyzer {
     }
 
     fn word(&mut self, word: &str, visit: &mut impl FnMut(u32, u32)) {
-        let Self { options, stemmer, stop_words, raw, terms, grams, chains, tails } = self;
-        let decided = raw.get_or_insert_with(word, || {
-            let Some(term) = decide(options, stemmer.as_ref(), stop_words, word) else { return DROPPED };
+        let Self { options, stemmer, stop_words, raw, terms, grams, chains, tails, form } = self;
+        let decided = raw.get_or_insert_with(word.as_bytes(), 0, word.len(), || {
+            let Some(term) = decide(options, stemmer.as_ref(), stop_words, word, form) else { return DROPPED };
             match options.char_ngrams {
-                None => terms.intern(&term),
+                None => terms.intern(term),
                 Some((low, high)) => {
-                    grams.push(character_ngrams(&term, low, high).map(|gram| terms.intern(&gram)).collect());
+                    grams.push(character_ngrams(term, low, high).map(|gram| terms.intern(&gram)).collect());
                     grams.len() as u32 - 1
                 }
             }
@@ -154,36 +157,51 @@ impl Analyzer {
     }
 }
 
-/// The term of a raw word, or `None` when it is dropped.
-fn decide(
+/// The term of a raw word, written into `form`, or `None` when it is dropped.
+fn decide<'f>(
     options: &TextOptions,
     stemmer: Option<&frostem::Stemmer>,
     stop_words: &FxHashSet<String>,
     raw: &str,
-) -> Option<String> {
-    let mut word: String = if raw.is_ascii() || is_nfc(raw) { raw.to_owned() } else { raw.nfc().collect() };
-    if options.lowercase {
-        word = word.to_lowercase();
-    }
-    let length = word.chars().count();
-    if length < options.min_length || length > options.max_length || stop_words.contains(&word) {
+    form: &'f mut String,
+) -> Option<&'f str> {
+    form.clear();
+    let length = if raw.is_ascii() {
+        form.push_str(raw);
+        if options.lowercase {
+            form.make_ascii_lowercase();
+        }
+        raw.len()
+    } else {
+        if is_nfc(raw) {
+            form.push_str(raw);
+        } else {
+            form.extend(raw.nfc());
+        }
+        if options.lowercase {
+            *form = form.to_lowercase();
+        }
+        form.chars().count()
+    };
+    if length < options.min_length || length > options.max_length || stop_words.contains(form.as_str()) {
         return None;
     }
     match options.digits {
         Digits::Keep => {}
-        Digits::Fold => word = word.chars().map(|c| if c.is_numeric() { '0' } else { c }).collect(),
-        Digits::Numbers if !word.chars().any(char::is_alphabetic) => return None,
-        Digits::Drop if word.chars().any(char::is_numeric) => return None,
+        Digits::Fold => *form = form.chars().map(|c| if c.is_numeric() { '0' } else { c }).collect(),
+        Digits::Numbers if !form.chars().any(char::is_alphabetic) => return None,
+        Digits::Drop if form.chars().any(char::is_numeric) => return None,
         Digits::Numbers | Digits::Drop => {}
     }
-    match stemmer {
-        None => Some(word),
-        Some(stemmer) => {
-            let stem = stemmer.stem(&word);
-            // A stem of nothing would join unrelated words.
-            if stem.is_empty() { Some(word) } else { Some(stem.to_string()) }
+    if let Some(stemmer) = stemmer {
+        let stem = stemmer.stem(form);
+        // A stem of nothing would join unrelated words.
+        if !stem.is_empty() && stem != form.as_str() {
+            let stem = stem.to_string();
+            *form = stem;
         }
     }
+    Some(form)
 }
 
 /// All n-grams of a word between blanks, shorter first, left to right.
