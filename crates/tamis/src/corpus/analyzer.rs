@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use super::word_table::WordTable;
+use super::word_table::{Vacant, WordTable};
 use super::{Body, Digits, TextOptions};
 use crate::Result;
 use crate::counts::Interner;
@@ -58,12 +58,12 @@ impl Analyzer {
             Body::Text(text) => {
                 if self.options.ngrams == 1 && self.options.char_ngrams.is_none() {
                     // The common case, kept free of branches that it does not need.
-                    let Self { options, stemmer, stop_words, raw, terms, form, .. } = self;
-                    options.words.spans(text, |start, end| {
-                        let term = raw.get_or_insert_with(text.as_bytes(), start, end, || {
-                            decide(options, stemmer.as_ref(), stop_words, &text[start..end], form)
-                                .map_or(DROPPED, |term| terms.intern(term))
-                        });
+                    let words = self.options.words;
+                    words.spans(text, |start, end| {
+                        let term = match self.raw.find(text.as_bytes(), start, end) {
+                            Ok(term) => term,
+                            Err(vacant) => self.new_word(&text[start..end], vacant),
+                        };
                         if term != DROPPED {
                             visit(term, 1);
                         }
@@ -85,18 +85,29 @@ impl Analyzer {
         }
     }
 
-    fn word(&mut self, word: &str, visit: &mut impl FnMut(u32, u32)) {
-        let Self { options, stemmer, stop_words, raw, terms, grams, chains, tails, form } = self;
-        let decided = raw.get_or_insert_with(word.as_bytes(), 0, word.len(), || {
-            let Some(term) = decide(options, stemmer.as_ref(), stop_words, word, form) else { return DROPPED };
-            match options.char_ngrams {
-                None => terms.intern(term),
-                Some((low, high)) => {
-                    grams.push(character_ngrams(term, low, high).map(|gram| terms.intern(&gram)).collect());
-                    grams.len() as u32 - 1
-                }
+    /// Decides about a spelling that was not seen before, and remembers.
+    #[cold]
+    #[inline(never)]
+    fn new_word(&mut self, word: &str, vacant: Vacant) -> u32 {
+        let Self { options, stemmer, stop_words, raw, terms, grams, form, .. } = self;
+        let decided = match (decide(options, stemmer.as_ref(), stop_words, word, form), options.char_ngrams) {
+            (None, _) => DROPPED,
+            (Some(term), None) => terms.intern(term),
+            (Some(term), Some((low, high))) => {
+                grams.push(character_ngrams(term, low, high).map(|gram| terms.intern(&gram)).collect());
+                grams.len() as u32 - 1
             }
-        });
+        };
+        raw.store(vacant, word, decided);
+        decided
+    }
+
+    fn word(&mut self, word: &str, visit: &mut impl FnMut(u32, u32)) {
+        let decided = match self.raw.find(word.as_bytes(), 0, word.len()) {
+            Ok(decided) => decided,
+            Err(vacant) => self.new_word(word, vacant),
+        };
+        let Self { options, terms, grams, chains, tails, .. } = self;
         if decided == DROPPED {
             return;
         }

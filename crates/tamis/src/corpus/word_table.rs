@@ -27,6 +27,13 @@ struct Slot {
     value: u32,
 }
 
+/// A place for a new word, valid until the table changes.
+pub(crate) struct Vacant {
+    at: usize,
+    head: u64,
+    tail: u64,
+}
+
 /// Odd constants from the digits of √2 and √3.
 const MIX: [u64; 2] = [0x6A09_E667_F3BC_C909, 0xBB67_AE85_84CA_A73B];
 
@@ -99,20 +106,15 @@ impl WordTable {
         Self { slots: vec![Slot::default(); 1 << 12], used: 0, fold_case, long: Vec::new() }
     }
 
-    /// The number stored for the word at `start..end` of a text, or the one that `decide` gives, stored from now on.
+    /// The number stored for the word at `start..end` of a text, or else where it would be.
     ///
-    /// The word must not be empty.
+    /// The word must not be empty. This is the loop that ingestion spends its time in: it is small enough to be
+    /// compiled into its caller, and whatever a new word costs stays out of it.
     #[inline]
-    pub(crate) fn get_or_insert_with(
-        &mut self,
-        text: &[u8],
-        start: usize,
-        end: usize,
-        decide: impl FnOnce() -> u32,
-    ) -> u32 {
+    pub(crate) fn find(&self, text: &[u8], start: usize, end: usize) -> Result<u32, Vacant> {
         let length = end - start;
         if length > 16 {
-            return self.long_word(&text[start..end], decide);
+            return self.find_long(&text[start..end]);
         }
         let (mut head, mut tail) = key(text, start, length);
         if self.fold_case {
@@ -123,19 +125,17 @@ impl WordTable {
         loop {
             let slot = &self.slots[at];
             if (slot.head ^ head) | (slot.tail ^ tail) | u64::from(slot.length ^ length as u32) == 0 {
-                return slot.value;
+                return Ok(slot.value);
             }
             if slot.length == 0 {
-                let value = decide();
-                self.insert(at, Slot { head, tail, length: length as u32, value });
-                return value;
+                return Err(Vacant { at, head, tail });
             }
             at = (at + 1) & mask;
         }
     }
 
     #[cold]
-    fn long_word(&mut self, word: &[u8], decide: impl FnOnce() -> u32) -> u32 {
+    fn find_long(&self, word: &[u8]) -> Result<u32, Vacant> {
         let hash = long_hash(word);
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
@@ -145,17 +145,21 @@ impl WordTable {
                 && slot.head == hash
                 && self.long[slot.tail as usize..][..word.len()] == *word
             {
-                return slot.value;
+                return Ok(slot.value);
             }
             if slot.length == 0 {
-                let value = decide();
-                let tail = self.long.len() as u64;
-                self.long.extend_from_slice(word);
-                self.insert(at, Slot { head: hash, tail, length: word.len() as u32, value });
-                return value;
+                return Err(Vacant { at, head: hash, tail: self.long.len() as u64 });
             }
             at = (at + 1) & mask;
         }
+    }
+
+    /// Stores a number for a word that [`WordTable::find`] has just not found.
+    pub(crate) fn store(&mut self, vacant: Vacant, word: &str, value: u32) {
+        if word.len() > 16 {
+            self.long.extend_from_slice(word.as_bytes());
+        }
+        self.insert(vacant.at, Slot { head: vacant.head, tail: vacant.tail, length: word.len() as u32, value });
     }
 
     fn insert(&mut self, at: usize, slot: Slot) {
@@ -194,6 +198,13 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashMap;
 
+    fn number(table: &mut WordTable, text: &str, start: usize, end: usize, next: u32) -> u32 {
+        table.find(text.as_bytes(), start, end).unwrap_or_else(|vacant| {
+            table.store(vacant, &text[start..end], next);
+            next
+        })
+    }
+
     proptest! {
         #[test]
         fn behaves_as_a_map(
@@ -204,7 +215,7 @@ mod tests {
             for word in &words {
                 let next = map.len() as u32;
                 let expected = *map.entry(word).or_insert(next);
-                prop_assert_eq!(table.get_or_insert_with(word.as_bytes(), 0, word.len(), || next), expected);
+                prop_assert_eq!(number(&mut table, word, 0, word.len(), next), expected);
             }
         }
 
@@ -219,7 +230,7 @@ mod tests {
                     let next = map.len() as u32;
                     let name = if fold && word.len() <= 16 { word.to_ascii_lowercase() } else { word.clone() };
                     let expected = *map.entry(name).or_insert(next);
-                    let found = table.get_or_insert_with(text.as_bytes(), start, start + word.len(), || next);
+                    let found = number(&mut table, &text, start, start + word.len(), next);
                     prop_assert_eq!(found, expected);
                     start += word.len() + 1;
                 }
