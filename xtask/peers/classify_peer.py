@@ -1,9 +1,7 @@
 """scikit-learn, scipy, liblinear and fastText doing the same jobs; vectors come from our half of the benchmark."""
 
-import json
 import random
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +12,7 @@ import joblib
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
@@ -73,7 +72,7 @@ def svm():
         for loss, sk in (("hinge", "hinge"), ("squared", "squared_hinge")):
             bounds = np.fromfile(FOLDER / f"svm-{name}-{loss}.bounds", "<f8")
             labels = [l for l in range(y.shape[1]) if np.isfinite(bounds[l])]
-            step = max(1, len(labels) // 40)
+            step = max(1, len(labels) // 20)
             some = labels[::step]
             goal = 1e-4 if loss == "hinge" else 1e-6
             for tolerance in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):
@@ -81,9 +80,10 @@ def svm():
                 for label in some:
                     sign = np.where(np.asarray(y[:, label].todense()).ravel() > 0, 1.0, -1.0)
                     model = LinearSVC(C=1.0, loss=sk, dual=True, tol=tolerance, max_iter=100_000, intercept_scaling=1.0)
-                    start = time.perf_counter()
+                    # Processor time: liblinear has one thread, and whatever else runs must not count against it.
+                    start = time.process_time()
                     model.fit(x, sign)
-                    total += time.perf_counter() - start
+                    total += time.process_time() - start
                     w, b = model.coef_.ravel(), model.intercept_[0]
                     error = np.maximum(0, 1 - sign * (x @ w + b))
                     primal = 0.5 * (w @ w + b * b) + (error.sum() if loss == "hinge" else (error**2).sum())
@@ -101,18 +101,31 @@ def text():
     import fasttext
 
     (train, y), (test, t) = newsgroups(("training",)), newsgroups(("test",))
-    pipeline = make_pipeline(TfidfVectorizer(sublinear_tf=True), LinearSVC()).fit(train, y)
     many = test * 2
-    seconds, found = best(2, lambda: pipeline.predict(many))
-    rate = len(many) / seconds
-    start = time.perf_counter()
-    for document in test[:300]:
-        pipeline.predict([document])
-    single = (time.perf_counter() - start) / 300 * 1e3
+    for name, words in (("all words", None), ("20,000 words", 20_000), ("5,000 words", 5_000)):
+        steps = [TfidfVectorizer(sublinear_tf=True), *([SelectKBest(chi2, k=words)] if words else []), LinearSVC()]
+        pipeline = make_pipeline(*steps).fit(train, y)
+        seconds, found = best(2, lambda: pipeline.predict(many))
+        start = time.perf_counter()
+        for document in test[:300]:
+            pipeline.predict([document])
+        single = (time.perf_counter() - start) / 300 * 1e3
+        # What is deployed keeps the words selected and no more: the peer's smallest honest file.
+        if words:
+            kept = steps[0].get_feature_names_out()[steps[1].get_support()]
+            small = TfidfVectorizer(sublinear_tf=True, vocabulary=kept)
+            pipeline = make_pipeline(small, LinearSVC()).fit(train, y)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "pipeline.joblib"
+            joblib.dump(pipeline, file, compress=3)
+            size = file.stat().st_size / 1e6
+        note = f"TfidfVectorizer + LinearSVC, accuracy {np.mean(found[: len(t)] == np.array(t)):.4f}"
+        for bits in ("", ", 8 bits"):
+            what = f"20news, {name}{bits}"
+            report(f"{what}: model file", size, "MB", note + ", joblib compressed")
+            report(f"{what}: tamis classify of raw JSONL, 2 threads", len(many) / seconds, "docs/s", note + ", one batch")
+            report(f"{what}: one document at a time", single, "ms", note)
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "pipeline.joblib"
-        joblib.dump(pipeline, file, compress=3)
-        size = file.stat().st_size / 1e6
         # fastText never shuffles: a file sorted by label would ruin it. It wants lower-cased words apart.
         words = lambda document: " ".join(re.findall(r"[a-z0-9]+|[^\sa-z0-9]", document.lower()))
         order = list(range(len(train)))
@@ -140,19 +153,14 @@ def text():
         model.save_model(str(Path(folder) / "model.ftz"))
         ftz = (Path(folder) / "model.ftz").stat().st_size / 1e6
         small = np.mean([model.predict([d])[0][0][0] == f"__label__{c}" for d, c in zip(ready, t)])
-    accuracy = np.mean(found[: len(t)] == np.array(t))
-    note = f"TfidfVectorizer + LinearSVC, accuracy {accuracy:.4f}"
     fast = f"fastText, accuracy {right:.4f}" + (f", {retries} retries" if retries else "")
-    for name in ("all words", "5,000 words"):
+    for name in ("all words", "20,000 words", "5,000 words"):
         for bits in ("", ", 8 bits"):
             what = f"20news, {name}{bits}"
-            report(f"{what}: model file", size, "MB", note + ", joblib compressed")
             report(f"{what}: model file", ftz, "MB", f"fastText .ftz, accuracy {small:.4f}")
             classify = f"{what}: tamis classify of raw JSONL, 2 threads"
-            report(classify, rate, "docs/s", note + ", one batch")
             report(classify, fast_text, "docs/s", fast + ", from text")
             report(classify, fast_ready, "docs/s", fast + ", from ready tokens")
-            report(f"{what}: one document at a time", single, "ms", note)
             report(f"{what}: one document at a time", 1e3 / fast_text, "ms", fast)
 
 

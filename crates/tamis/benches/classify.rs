@@ -159,7 +159,9 @@ fn text() {
     std::fs::write(&input, lines.repeat(4)).expect("documents");
     let documents = test.len() * 4;
     let text_options = CountOptions::default().text;
-    for (name, size) in [("all words", Size::All), ("5,000 words", Size::Top(5000))] {
+    for (name, size) in
+        [("all words", Size::All), ("20,000 words", Size::Top(20_000)), ("5,000 words", Size::Top(5000))]
+    {
         let options = FitOptions {
             selector: Some("chi2max".parse().expect("a selector")),
             size,
