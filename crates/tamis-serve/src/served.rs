@@ -123,22 +123,31 @@ impl Served {
         top: u32,
         deadline: Deadline,
     ) -> Result<Vec<u8>, Problem> {
-        let some = |(at, part): (usize, &[DocumentIn])| -> Result<Vec<Labelled<'_>>, Problem> {
-            self.with_labeller(|labeller| {
-                let mut labelled = Vec::with_capacity(part.len());
-                for (n, document) in part.iter().enumerate() {
-                    deadline.check()?;
-                    let wrong =
-                        |detail| Problem::invalid(format!("document {} of the batch: {detail}", at * PART + n + 1));
-                    let body = body_of(document).map_err(wrong)?;
-                    labelled.push(self.label_one(labeller, document.id.as_deref(), &body, top));
-                }
-                Ok(labelled)
-            })?
-        };
-        let parts: Vec<Vec<Labelled<'_>>> =
-            documents.par_chunks(PART).enumerate().map(some).collect::<Result<_, Problem>>()?;
+        let parts: Vec<Vec<Labelled<'_>>> = documents
+            .par_chunks(PART)
+            .enumerate()
+            .map(|(at, part)| self.classify_part(at * PART, part, top, deadline))
+            .collect::<Result<_, Problem>>()?;
         json(&ClassifiedMany { model: &self.name, documents: parts.into_iter().flatten().collect() })
+    }
+
+    fn classify_part<'a>(
+        &'a self,
+        before: usize,
+        part: &'a [DocumentIn],
+        top: u32,
+        deadline: Deadline,
+    ) -> Result<Vec<Labelled<'a>>, Problem> {
+        self.with_labeller(|labeller| {
+            let mut labelled = Vec::with_capacity(part.len());
+            for (document, number) in part.iter().zip(before + 1..) {
+                deadline.check()?;
+                let wrong = |detail| Problem::invalid(format!("document {number} of the batch: {detail}"));
+                let body = body_of(document).map_err(wrong)?;
+                labelled.push(self.label_one(labeller, document.id.as_deref(), &body, top));
+            }
+            Ok(labelled)
+        })?
     }
 
     /// Lines of a stream, in order: what is wrong with a line is said in its place.
