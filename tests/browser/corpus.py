@@ -14,9 +14,14 @@ SUBJECTS = {
 COMMON = "the a of and in to was with for on at by from this that it said after before today year new".split()
 
 
-def sentence(rng, words):
-    chosen = [rng.choice(words) if rng.random() < 0.45 else rng.choice(COMMON) for _ in range(rng.randint(8, 14))]
-    text = " ".join(chosen)
+def sentence(rng, words, others):
+    """Mostly common words, some of the subject, and now and then one of another: no model should be perfect."""
+
+    def word():
+        place = rng.random()
+        return rng.choice(words) if place < 0.2 else rng.choice(others) if place < 0.29 else rng.choice(COMMON)
+
+    text = " ".join(word() for _ in range(rng.randint(6, 12)))
     return text[0].upper() + text[1:] + "."
 
 
@@ -30,5 +35,6 @@ def write(path, documents=480, seed=7):
             if number % 4 == 0:
                 labels.append(rng.choice([n for n in names if n != labels[0]]))
             words = [w for label in labels for w in SUBJECTS[label].split()]
-            text = " ".join(sentence(rng, words) for _ in range(3))
+            others = [w for label in names if label not in labels for w in SUBJECTS[label].split()]
+            text = " ".join(sentence(rng, words, others) for _ in range(3))
             out.write(json.dumps({"id": str(number), "text": text, "labels": labels}) + "\n")

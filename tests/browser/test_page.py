@@ -63,7 +63,7 @@ def test_a_text_gets_its_label_and_the_words_that_decided(open_page, shots):
     classes = page.locator("#reading mark").evaluate_all("all => all.map(m => m.className)")
     assert any(c.startswith("a") for c in classes), "words of another subject speak against it"
     write(page, OIL)
-    page.wait_for_function("document.getElementById('verdict').textContent.includes('trade/oil')")
+    page.locator("#verdict", has_text="trade/oil").wait_for()
     write(page, "")
     page.get_by_text("Labels appear here").wait_for()
     assert labels(page) == ""
@@ -72,7 +72,7 @@ def test_a_text_gets_its_label_and_the_words_that_decided(open_page, shots):
 def test_two_subjects_give_two_labels(open_page):
     page = open_page()
     write(page, f"{HOCKEY} {OIL} {HOCKEY} {OIL}")
-    page.wait_for_function("document.getElementById('verdict').textContent.startsWith('2 labels')")
+    page.locator("#verdict", has_text="2 labels").wait_for()
     assert "sport/hockey" in labels(page) and "trade/oil" in labels(page)
 
 
@@ -146,7 +146,7 @@ def test_a_taxonomy_lights_up(open_page, shots):
     tree.wait_for()
     write(page, HOCKEY)
     end = page.locator('[role=treeitem][data-label="sport/hockey"]')
-    page.wait_for_function("document.querySelector('[data-label=\"sport/hockey\"].end')")
+    page.locator('[data-label="sport/hockey"].end').wait_for()
     assert "lit" in page.locator('[role=treeitem][data-label="sport"]').get_attribute("class")
     assert page.locator('[role=treeitem][data-label="trade"]').get_attribute("class") in (None, "")
     assert end.is_visible(), "the path is open"

@@ -4,7 +4,7 @@ import { at, byId, el, grouped, number, percent, problem, svg } from "./dom.js";
 import { get } from "./api.js";
 import { drawDiverging } from "./words.js";
 
-const WIDTH = 340, HEIGHT = 150, LEFT = 30, RIGHT = 12, TOP = 10, BOTTOM = 24;
+const WIDTH = 340, HEIGHT = 150, LEFT = 34, RIGHT = 12, TOP = 10, BOTTOM = 24;
 
 function chart(points, own) {
   const [low, high] = [points[0].threshold, points.at(-1).threshold];
@@ -63,7 +63,7 @@ export function drawThreshold(node, label, yours, changed) {
     changed(points[i].threshold);
   });
   node.replaceChildren(
-    el("p", { class: "small legend-line" }, el("span", { class: "mute" }, "Precision (line) and recall (dashes) on "), `${grouped(label.positives)} held-out documents with this label`),
+    el("p", { class: "small key" }, el("span", { class: "key-p" }, "Precision"), el("span", { class: "key-r" }, "Recall"), el("span", { class: "mute" }, `${grouped(label.positives)} held-out documents with this label`)),
     picture, slider, facts, words,
     ...(own === null ? [el("p", { class: "mute small" }, "This model does not decide by thresholds; the curve shows what one would do.")] : []));
 }

@@ -43,7 +43,7 @@ export function drawReading(node, text, spans, name) {
   for (const { from, to, adds } of pieces) {
     if (from >= SHOWN) break;
     const share = Math.abs(adds) / largest;
-    if (!(share > 0.004)) continue;
+    if (!(share > 0.03)) continue;
     if (from > done) out.append(text.slice(done, from));
     const side = adds > 0 ? "f" : "a";
     out.append(el("mark", { class: side + level(share), title: `${adds > 0 ? "+" : ""}${number(adds)} for ${name}` }, text.slice(from, to)));

@@ -102,11 +102,7 @@ impl Listening {
         while let Ok(accepted) = tokio::time::timeout_at(close_at, acceptor.accept(&listener)).await {
             acceptor.serve(accepted);
         }
-        // Whoever stands in the system's queue was told that the connection is there.
-        while let Ok(accepted) = timeout(Duration::from_millis(10), acceptor.accept(&listener)).await {
-            acceptor.serve(accepted);
-        }
-        drop(listener);
+        acceptor.close(listener).await;
         let finish = async {
             // A connection may be there whose first bytes are not: it gets a moment before idle ones are closed.
             let patience = Instant::now() + app.options.drain;
@@ -147,6 +143,26 @@ impl Acceptor {
                         sleep(Duration::from_millis(50)).await;
                     }
                 }
+            }
+        }
+    }
+
+    /// Closes the listener without turning away anyone whom the system has let in.
+    ///
+    /// New connections would come as fast as old ones are taken, so the system is first told to hold none: whoever
+    /// tries now is not answered, and told that nobody listens when trying again. After a moment only those are in the
+    /// queue that were let in before.
+    async fn close(&self, listener: TcpListener) {
+        if let Err(error) = rustix::net::listen(&listener, 0) {
+            tracing::debug!("the queue of connections stays: {error}");
+        }
+        sleep(Duration::from_millis(10)).await;
+        let Ok(listener) = listener.into_std() else { return };
+        while let Ok(room) = Arc::clone(&self.open).try_acquire_owned() {
+            let Ok((stream, _)) = listener.accept() else { return };
+            let ready = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+            if let Ok(stream) = ready {
+                self.serve((stream, room));
             }
         }
     }

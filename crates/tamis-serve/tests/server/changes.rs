@@ -65,12 +65,13 @@ impl Load {
 
     /// One client. A connection that the server closes after an answer is opened again; when nobody listens any more,
     /// the client goes home. Anything else is a lost request.
-    fn client(&self, address: SocketAddr) {
+    fn client(&self, address: SocketAddr, ending: impl Fn() -> bool) {
         let body = json!({ "text": "puck newpuck ice newice" }).to_string();
         while !self.stop.load(Ordering::Relaxed) {
             let mut connection = match Connection::open(address) {
                 Ok(connection) => connection,
-                Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => return,
+                // Refused, or not answered any more.
+                Err(_) if ending() => return,
                 Err(error) => panic!("cannot connect: {error}"),
             };
             while !self.stop.load(Ordering::Relaxed) {
@@ -92,7 +93,7 @@ fn models_are_swapped_under_load_and_no_request_is_lost() {
     let (old, new) = (usual().to_vec(), model("svm", "new").to_bytes().unwrap());
     let load = Load::new();
     std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..8).map(|_| scope.spawn(|| load.client(server.address))).collect();
+        let clients: Vec<_> = (0..8).map(|_| scope.spawn(|| load.client(server.address, || false))).collect();
         for generation in 2..8 {
             replace(&server.file("usual"), if generation % 2 == 0 { &new } else { &old });
             wait_for(server.address, generation);
@@ -110,9 +111,12 @@ fn a_server_that_ends_under_load_loses_no_request() {
         let mut server = Running::usual(|o| o.drain = Duration::from_millis(200));
         let load = Load::new();
         let address = server.address;
+        let ending = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let clients: Vec<_> = (0..8).map(|_| scope.spawn(|| load.client(address))).collect();
+            let clients: Vec<_> =
+                (0..8).map(|_| scope.spawn(|| load.client(address, || ending.load(Ordering::Relaxed)))).collect();
             std::thread::sleep(Duration::from_millis(300));
+            ending.store(true, Ordering::Relaxed);
             server.tell_to_end();
             clients.into_iter().for_each(|c| c.join().unwrap());
         });
