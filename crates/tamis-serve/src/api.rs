@@ -30,6 +30,12 @@ type Shared = State<Arc<App>>;
 /// Most words, labels and the like in one answer.
 const MOST: u32 = 10_000;
 
+/// Most labels for each document of a stream, where there may be thousands of documents in a piece.
+const MOST_IN_STREAM: u32 = 100;
+
+/// Most labels with scores in an answer to a batch.
+const MOST_RANKED: usize = 1_000_000;
+
 pub(crate) fn router(app: Arc<App>) -> Router {
     Router::new()
         .route("/v1/classify", post(classify))
@@ -69,8 +75,8 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Ask<T> {
     }
 }
 
-fn at_most(top: u32) -> Result<u32, Problem> {
-    if top <= MOST { Ok(top) } else { Err(Problem::invalid(format!("top = {top}: must be at most {MOST}"))) }
+fn at_most(most: u32, top: u32) -> Result<u32, Problem> {
+    if top <= most { Ok(top) } else { Err(Problem::invalid(format!("top = {top}: must be at most {most}"))) }
 }
 
 pub(crate) fn answer(bytes: Vec<u8>) -> Response {
@@ -158,9 +164,10 @@ pub(crate) async fn classify(
     headers: HeaderMap,
     request: Request,
 ) -> Answer {
+    let in_query = at_most(MOST_IN_STREAM, query.top.unwrap_or(0))?;
     if matches!(media_type(&headers).as_str(), "application/x-ndjson" | "application/ndjson" | "application/jsonl") {
         let model = app.models.get(query.model.as_deref())?;
-        return stream::classify(app, model, at_most(query.top.unwrap_or(0))?, request).await;
+        return stream::classify(app, model, in_query, request).await;
     }
     is_json(&headers)?;
     let deadline = Deadline::after(app.options.limits.time);
@@ -169,7 +176,7 @@ pub(crate) async fn classify(
     let asked: ClassifyRequest = parse(&bytes)?;
     drop(bytes);
     let model = app.models.get(asked.model.as_deref().or(query.model.as_deref()))?;
-    let top = at_most(asked.top.max(query.top.unwrap_or(0)))?;
+    let top = at_most(MOST, asked.top.max(in_query))?;
     if let Some(documents) = asked.documents {
         if asked.text.is_some() || asked.tokens.is_some() || asked.id.is_some() {
             return Err(Problem::invalid("\"documents\" stands alone: texts and ids go inside"));
@@ -177,6 +184,10 @@ pub(crate) async fn classify(
         let most = app.options.limits.batch;
         if documents.len() > most {
             let detail = format!("{} documents at once, and at most {most} are taken; stream more", documents.len());
+            return Err(Problem::invalid(detail));
+        }
+        if documents.len() * model.label_count().min(top as usize) > MOST_RANKED {
+            let detail = format!("{} documents with {top} scores each are too many; ask for fewer", documents.len());
             return Err(Problem::invalid(detail));
         }
         documents.iter().filter_map(|d| d.text.as_deref()).for_each(|text| log_text(&app, text));
@@ -211,7 +222,7 @@ pub(crate) async fn explain(State(app): Shared, headers: HeaderMap, request: Req
     let size = bytes.len();
     let asked: ExplainRequest = parse(&bytes)?;
     let model = app.models.get(asked.model.as_deref())?;
-    let top = at_most(asked.top)?;
+    let top = at_most(MOST, asked.top)?;
     log_text(&app, &asked.text);
     let quick = model.is_quick();
     let work = move || model.explain(&asked.text, asked.label.as_deref(), top, asked.spans);
@@ -246,7 +257,7 @@ pub(crate) async fn labels(State(app): Shared, Ask(query): Ask<ModelQuery>) -> A
     responses((status = 200, description = "The label", body = crate::wire::LabelDetails))
 )]
 pub(crate) async fn label(State(app): Shared, Ask(query): Ask<LabelQuery>) -> Answer {
-    let top = at_most(query.top.unwrap_or(20))?;
+    let top = at_most(MOST, query.top.unwrap_or(20))?;
     about(&app, query.model.as_deref(), move |model| model.label(&query.label, top)).await
 }
 
@@ -256,7 +267,7 @@ pub(crate) async fn label(State(app): Shared, Ask(query): Ask<LabelQuery>) -> An
     responses((status = 200, description = "The words", body = crate::wire::Features))
 )]
 pub(crate) async fn features(State(app): Shared, Ask(query): Ask<FeatureQuery>) -> Answer {
-    let top = at_most(query.top.unwrap_or(20))?;
+    let top = at_most(MOST, query.top.unwrap_or(20))?;
     about(&app, query.model.as_deref(), move |model| model.features(query.label.as_deref(), top)).await
 }
 

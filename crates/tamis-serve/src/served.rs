@@ -44,6 +44,11 @@ impl Served {
         matches!(self.model.classifier, Fitted::Linear(_))
     }
 
+    /// How many labels there are.
+    pub(crate) fn label_count(&self) -> usize {
+        self.model.labels.len()
+    }
+
     fn with_labeller<T>(&self, work: impl FnOnce(&mut Labeller<'static>) -> T) -> Result<T, Problem> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut labeller = match idle {
@@ -213,7 +218,7 @@ impl Served {
                     let mut each = vec![0.0; self.term_of.len()];
                     why.words.iter().for_each(|w| each[w.feature as usize] = w.adds / f64::from(w.count.max(1)));
                     let found = places.iter().map(|(range, feature)| (range.clone(), each[*feature as usize]));
-                    characters(text, found.filter(|(_, adds)| *adds != 0.0))
+                    characters(text, found.filter(|(_, adds)| *adds != 0.0).take(MOST_SPANS))
                 });
                 let neighbours = matches!(model.classifier, Fitted::Knn { .. }).then(|| {
                     let out = |n: &tamis::label::Neighbour| NeighbourOut { document: n.document + 1, adds: n.adds };
@@ -339,6 +344,9 @@ impl Served {
         })
     }
 }
+
+/// Places in an answer: megabytes of text would make hundreds of them.
+const MOST_SPANS: usize = 100_000;
 
 /// Documents that one thread takes at a time.
 const PART: usize = 32;

@@ -89,11 +89,11 @@ fn ten() -> u32 {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct StreamQuery {
-    /// Which model; the first one when left out. For streams; a JSON request names it inside.
+    /// Which model, for streams; a JSON request may also name it inside.
     #[param(nullable = false)]
     pub(crate) model: Option<String>,
-    /// Also give the N best labels with their scores. For streams; a JSON request says it inside.
-    #[param(nullable = false, minimum = 0, maximum = 10000)]
+    /// Also give the N best labels with their scores, for streams; a JSON request may also say it inside.
+    #[param(nullable = false, minimum = 0, maximum = 100)]
     pub(crate) top: Option<u32>,
 }
 
@@ -239,7 +239,7 @@ pub(crate) struct ExplainedLabel<'a> {
     pub(crate) bias: Option<f64>,
     /// Words by how much they say, most first.
     pub(crate) words: Vec<Word<'a>>,
-    /// Where they are in the text, in order, when `spans` asked for it. Spans of n-grams may overlap.
+    /// Where they are in the text, in order, when `spans` asked for it: the first 100,000. Spans of n-grams may overlap.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) spans: Option<Vec<Span>>,
