@@ -64,7 +64,9 @@ export class Trying {
         problem("tree-problem", error);
       }
     }
-    this.hint();
+    // Neighbours have no words of their own to offer.
+    if (/knn/.test(model.classifier)) byId("hint").replaceChildren();
+    else this.hint();
     this.changed(0);
   }
 
@@ -100,6 +102,7 @@ export class Trying {
 
   async ask() {
     this.abort?.abort();
+    this.explaining?.abort();
     const text = this.text.value;
     if (!text.trim()) {
       this.result = null;
@@ -117,7 +120,7 @@ export class Trying {
       problem("text-problem", null);
       this.draw();
       this.drawSlider();
-      await this.explain(signal);
+      await this.explain();
     } catch (error) {
       if (error.name === "AbortError") return;
       this.result = null;
@@ -137,10 +140,7 @@ export class Trying {
     this.chosen = label;
     this.draw();
     this.drawSlider();
-    if (this.result) {
-      this.abort = new AbortController();
-      this.explain(this.abort.signal);
-    }
+    if (this.result) this.explain();
   }
 
   draw() {
@@ -196,7 +196,10 @@ export class Trying {
     }
   }
 
-  async explain(signal) {
+  async explain() {
+    this.explaining?.abort();
+    this.explaining = new AbortController();
+    const { signal } = this.explaining;
     const label = this.selected();
     const { text } = this.result;
     if (label === null) { byId("why").hidden = true; return; }
