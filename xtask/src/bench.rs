@@ -1,6 +1,6 @@
 //! `cargo xtask bench NAME`: ours beside a peer, as a ratio measured in one run.
 //!
-//! A benchmark has two halves: `crates/tamis/benches/NAME.rs` (a plain program) and `xtask/peers/NAME_peer.py`. Each prints
+//! A benchmark has two halves: `benches/NAME.rs` of a crate (a plain program) and `xtask/peers/NAME_peer.py`. Each prints
 //! JSON lines `{"what": …, "value": …, "unit": …}`, and lines with the same `what` are compared; a line may carry
 //! `"note"`. The halves run one after the other on an otherwise idle machine; ratios are of the same run.
 
@@ -9,14 +9,23 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::run::{capture, cargo, check, python, root};
+use crate::run::{capture, cargo, check, python, python_with, root};
+
+/// Crates with benchmarks.
+const PACKAGES: [&str; 2] = ["tamis", "tamis-serve"];
+
+fn source(package: &str, name: &str) -> std::path::PathBuf {
+    root().join("crates").join(package).join("benches").join(format!("{name}.rs"))
+}
 
 fn names() -> Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(root().join("crates/tamis/benches"))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|e| e == "rs") {
-            names.extend(path.file_stem().map(|s| s.to_string_lossy().into_owned()));
+    for package in PACKAGES {
+        for entry in std::fs::read_dir(root().join("crates").join(package).join("benches"))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|e| e == "rs") {
+                names.extend(path.file_stem().map(|s| s.to_string_lossy().into_owned()));
+            }
         }
     }
     names.sort();
@@ -39,14 +48,19 @@ pub(crate) fn run(name: &str, rest: &[&str]) -> Result<()> {
         bail!("benchmarks run on the real corpora: set TAMIS_DATA to their folder");
     }
     check(cargo().args(["build", "--release", "--quiet", "--package", "tamis-cli"]))?;
+    let package = PACKAGES.into_iter().find(|package| source(package, name).exists()).unwrap_or("tamis");
     let ours = capture(
         cargo()
             .env("TAMIS_BIN", root().join("target/release/tamis"))
-            .args(["bench", "--quiet", "--package", "tamis", "--bench", name, "--"])
+            .args(["bench", "--quiet", "--package", package, "--bench", name, "--"])
             .args(rest),
     )?;
-    let script = root().join("xtask/peers").join(format!("{name}_peer.py"));
-    let peer = if script.exists() { capture(Command::new(python()?).arg(script).args(rest))? } else { String::new() };
+    let peers = root().join("xtask/peers");
+    let script = peers.join(format!("{name}_peer.py"));
+    // A peer that needs more than the tests do has a list of its own.
+    let more = format!("xtask/peers/{name}_requirements.txt");
+    let python = if root().join(&more).exists() { python_with(&more)? } else { python()? };
+    let peer = if script.exists() { capture(Command::new(python).arg(script).args(rest))? } else { String::new() };
     print(&lines(&ours)?, &lines(&peer)?);
     Ok(())
 }

@@ -58,3 +58,16 @@ pub(crate) fn python() -> Result<PathBuf> {
     std::fs::write(stamp, wanted)?;
     Ok(python)
 }
+
+/// The project's Python with the packages of another list too.
+pub(crate) fn python_with(requirements: &str) -> Result<PathBuf> {
+    let python = python()?;
+    let file = root().join(requirements);
+    let wanted = std::fs::read(&file).with_context(|| requirements.to_owned())?;
+    let stamp = root().join("target/venv").join(format!("{}.installed", requirements.replace('/', "-")));
+    if !std::fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
+        check(Command::new(&python).args(["-m", "pip", "install", "--quiet", "-r"]).arg(&file))?;
+        std::fs::write(stamp, wanted)?;
+    }
+    Ok(python)
+}

@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
-use crate::run::{capture, cargo, check, exists, python, root};
+use crate::run::{capture, cargo, check, exists, python, python_with, root};
 
 /// Runs all tests; a filter is passed to nextest and skips the rest.
 pub(crate) fn run(filter: &[&str]) -> Result<()> {
@@ -19,7 +19,8 @@ pub(crate) fn run(filter: &[&str]) -> Result<()> {
     // Doctests: nextest does not run them.
     check(cargo().args(["test", "--quiet", "--workspace", "--doc"]))?;
     crate::docs::check()?;
-    pytest()
+    pytest()?;
+    browser()
 }
 
 fn rust(filter: &[&str]) -> Result<()> {
@@ -45,6 +46,28 @@ fn pytest() -> Result<()> {
         "no:cacheprovider",
         "tests/python",
     ]))
+}
+
+/// The server's page in a real browser, and its API against its own description.
+fn browser() -> Result<()> {
+    if !["chromium", "chromium-browser"].iter().any(|name| exists(name, &["--version"])) {
+        if !exists("apt-get", &["--version"]) || capture(Command::new("id").arg("-u"))?.trim() != "0" {
+            bail!(
+                "the tests of the page need Chromium: install the package chromium (as root, this does it by itself)"
+            );
+        }
+        note("installing chromium");
+        check(Command::new("apt-get").args(["update", "--quiet=2"]))?;
+        let install = ["install", "--yes", "--quiet=2", "--no-install-recommends", "chromium", "fonts-liberation"];
+        check(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(install))?;
+    }
+    let python = python_with("tests/browser/requirements.txt")?;
+    check(cargo().args(["build", "--quiet", "--package", "tamis-cli"]))?;
+    let metadata = capture(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let binary = std::path::Path::new(metadata["target_directory"].as_str().unwrap_or("target")).join("debug/tamis");
+    let pytest = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "tests/browser"];
+    check(Command::new(python).current_dir(root()).env("TAMIS_BIN", binary).args(pytest))
 }
 
 #[allow(clippy::print_stderr)]

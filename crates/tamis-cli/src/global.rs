@@ -16,6 +16,17 @@ pub(crate) enum Color {
     Never,
 }
 
+/// What log lines look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Logging {
+    /// Warnings for a person who waits.
+    Command,
+    /// With times, and also what is not a warning.
+    Service,
+    /// The same as JSON lines.
+    ServiceJson,
+}
+
 /// Options that every command has.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
@@ -39,21 +50,24 @@ pub(crate) struct Global {
 
 impl Global {
     /// Threads, logging and colours.
-    pub(crate) fn set_up(&self) -> anyhow::Result<()> {
+    pub(crate) fn set_up(&self, logging: Logging) -> anyhow::Result<()> {
         rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global()?;
         let level = match (self.quiet, self.verbose) {
             (true, _) => tracing::Level::ERROR,
-            (false, 0) => tracing::Level::WARN,
-            (false, 1) => tracing::Level::INFO,
+            (false, 0) if logging == Logging::Command => tracing::Level::WARN,
+            (false, 0 | 1) => tracing::Level::INFO,
             (false, _) => tracing::Level::DEBUG,
         };
-        tracing_subscriber::fmt()
+        let lines = tracing_subscriber::fmt()
             .with_max_level(level)
             .with_writer(std::io::stderr)
             .with_ansi(self.colors_on_stderr())
-            .without_time()
-            .with_target(false)
-            .init();
+            .with_target(false);
+        match logging {
+            Logging::Command => lines.without_time().init(),
+            Logging::Service => lines.init(),
+            Logging::ServiceJson => lines.json().flatten_event(true).init(),
+        }
         Ok(())
     }
 

@@ -28,7 +28,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 the machine failed (disk, memory
 
 fn main() -> ExitCode {
     let Cli { global, command } = Cli::parse();
-    let result = global.set_up().and_then(|()| command.run(&global));
+    let result = global.set_up(command.logging()).and_then(|()| command.run(&global));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,

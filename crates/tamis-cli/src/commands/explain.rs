@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::{Value, json};
 use tamis::corpus::Body;
-use tamis::label::{Fitted, Labeller, Model, Query};
+use tamis::label::{Fitted, Labeller, Model, Query, WordShare};
 
 use crate::global::Global;
 use crate::output::{Format, Rows, print_json, stdout, trimmed};
@@ -34,11 +34,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let model = Model::read(&args.model)?;
-    let label = args
-        .label
-        .as_ref()
-        .map(|name| model.labels.id(name).ok_or_else(|| tamis::Error::unknown("label", name, model.labels.iter())))
-        .transpose()?;
+    let label = args.label.as_ref().map(|name| model.find_label(name)).transpose()?;
     let explained: Vec<Value> = match &args.document {
         Some(path) => document(&model, path, label, args.top)?,
         None => {
@@ -117,86 +113,29 @@ fn threshold(model: &Model, label: u32) -> Option<f64> {
 
 /// What the words of a document add to a label's score, most first; for kNN its neighbours, whose shares add up to it.
 pub(crate) fn words(model: &Model, query: Query<'_>, label: u32, top: usize) -> Value {
-    match &model.classifier {
-        Fitted::Linear(_) | Fitted::Progressive(_) => {
-            let names = model.features();
-            let explanation = match &model.classifier {
-                Fitted::Progressive(filter) => filter.explain(query, label),
-                Fitted::Linear(linear) => linear.explain(query, label),
-                Fitted::Knn { .. } => None,
-            };
-            let Some(explanation) = explanation else { return json!([]) };
-            let mut words: Vec<(u32, f64)> = explanation.features;
-            words.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-            words.truncate(top);
-            words.into_iter().map(|(f, adds)| json!({ "word": names[f as usize], "adds": adds })).collect()
-        }
-        Fitted::Knn { model: knn, .. } => {
-            let neighbours = knn.neighbours(query);
-            let total: f64 = neighbours.iter().map(|n| n.1).sum();
-            let share = |similarity: f64| match knn.options().similarity {
-                tamis::label::Similarity::Okapi => similarity,
-                tamis::label::Similarity::Cosine => similarity / total,
-            };
-            let mut shares: Vec<(u32, f64)> = neighbours
-                .into_iter()
-                .filter(|&(document, _)| knn.labels_of(document).contains(&label))
-                .map(|(document, similarity)| (document, share(similarity)))
-                .collect();
-            let others = shares.split_off(top.min(shares.len()));
-            let mut words: Vec<Value> = shares
-                .into_iter()
-                .map(|(document, adds)| json!({ "word": format!("training document {}", document + 1), "adds": adds }))
-                .collect();
-            if !others.is_empty() {
-                let adds: f64 = others.iter().map(|(_, adds)| adds).sum();
-                words.push(json!({ "word": format!("{} other training documents", others.len()), "adds": adds }));
-            }
-            words.into()
-        }
+    let mut why = model.why(query, label);
+    if !matches!(model.classifier, Fitted::Knn { .. }) {
+        let names = model.features();
+        let word = |w: WordShare| json!({ "word": names[w.feature as usize], "adds": w.adds });
+        return why.words.into_iter().take(top).map(word).collect();
     }
+    let others = why.neighbours.split_off(top.min(why.neighbours.len()));
+    let mut words: Vec<Value> = why
+        .neighbours
+        .into_iter()
+        .map(|n| json!({ "word": format!("training document {}", n.document + 1), "adds": n.adds }))
+        .collect();
+    if !others.is_empty() {
+        let adds: f64 = others.iter().map(|n| n.adds).sum();
+        words.push(json!({ "word": format!("{} other training documents", others.len()), "adds": adds }));
+    }
+    words.into()
 }
 
 /// The words with the largest weights for each label, for and against.
 fn of_model(model: &Model, labels: &[u32], top: usize) -> anyhow::Result<Vec<Value>> {
-    if let Fitted::Progressive(filter) = &model.classifier {
-        let names = model.features();
-        let words = |&node: &u32| {
-            let mut list: Vec<(f64, usize)> =
-                filter.node_weights(node).into_iter().map(|(f, weight)| (weight, f as usize)).collect();
-            keep_largest(&mut list, top);
-            list.into_iter().map(|(weight, f)| json!({ "word": names[f], "adds": weight })).collect()
-        };
-        return Ok(labels.iter().map(words).collect());
-    }
-    let Fitted::Linear(linear) = &model.classifier else {
-        bail!("a model of neighbours has no words of its own: give a document to see its neighbours");
-    };
     let names = model.features();
-    let ranked = linear.parts().outputs.labels();
-    let places: Vec<Option<usize>> = labels.iter().map(|l| ranked.binary_search(l).ok()).collect();
-    let mut words: Vec<Vec<(f64, usize)>> = vec![Vec::new(); labels.len()];
-    for feature in 0..linear.features() {
-        let weights = linear.feature_weights(feature as u32);
-        for (list, place) in words.iter_mut().zip(&places) {
-            if let Some(place) = place {
-                list.push((weights[*place], feature));
-                if list.len() >= 8 * top.max(8) {
-                    keep_largest(list, top);
-                }
-            }
-        }
-    }
-    Ok(words
-        .into_iter()
-        .map(|mut list| {
-            keep_largest(&mut list, top);
-            list.into_iter().map(|(weight, f)| json!({ "word": names[f], "adds": weight })).collect()
-        })
-        .collect())
-}
-
-fn keep_largest(list: &mut Vec<(f64, usize)>, top: usize) {
-    list.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()).then(a.1.cmp(&b.1)));
-    list.truncate(top);
+    let word = |(f, weight): (u32, f64)| json!({ "word": names[f as usize], "adds": weight });
+    let words = model.label_words(labels, top)?;
+    Ok(words.into_iter().map(|list| list.largest(top).into_iter().map(word).collect()).collect())
 }

@@ -15,12 +15,13 @@ mod list;
 mod merge;
 mod rank;
 mod report;
+mod serve;
 mod study;
 mod synth;
 
 use clap::Subcommand;
 
-use crate::global::Global;
+use crate::global::{Global, Logging};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -39,12 +40,22 @@ pub(crate) enum Command {
     Evaluate(evaluate::Args),
     Compare(evaluate::CompareArgs),
     Explain(explain::Args),
+    Serve(serve::Args),
     List(list::Args),
     Completions(complete::CompletionArgs),
     Man(complete::ManArgs),
 }
 
 impl Command {
+    /// How the command logs: a service says when something happened, and what changes while it runs.
+    pub(crate) fn logging(&self) -> Logging {
+        match self {
+            Self::Serve(args) if args.json_log => Logging::ServiceJson,
+            Self::Serve(_) => Logging::Service,
+            _ => Logging::Command,
+        }
+    }
+
     pub(crate) fn run(self, global: &Global) -> anyhow::Result<()> {
         match self {
             Self::Demo(args) => demo::run(args, global),
@@ -62,6 +73,7 @@ impl Command {
             Self::Evaluate(args) => evaluate::run(args, global),
             Self::Compare(args) => evaluate::compare(args, global),
             Self::Explain(args) => explain::run(args, global),
+            Self::Serve(args) => serve::run(args, global),
             Self::List(args) => list::run(args, global),
             Self::Completions(args) => complete::completions(args),
             Self::Man(args) => complete::man(args),

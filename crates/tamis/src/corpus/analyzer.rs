@@ -1,5 +1,7 @@
 //! Text → terms, by the options, with every decision made once for each distinct raw word.
 
+use std::ops::Range;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
@@ -83,6 +85,28 @@ impl Analyzer {
                 }
             }
         }
+    }
+
+    /// Hands every term of a text to `visit` with the bytes it was made of, in order. An n-gram of words spans from its
+    /// first word to its last, a character n-gram is given the word it lies in.
+    pub fn places(&mut self, text: &str, mut visit: impl FnMut(Range<usize>, u32)) {
+        self.tails.clear();
+        let words = self.options.words;
+        let grams = self.options.char_ngrams.is_some();
+        // Where the last words began that were not dropped, the latest first.
+        let mut begins: Vec<usize> = Vec::new();
+        words.spans(text, |start, end| {
+            let mut length = 0;
+            self.word(&text[start..end], &mut |term, _| {
+                if length == 0 {
+                    begins.insert(0, start);
+                }
+                let from = if grams { start } else { begins[length] };
+                length += 1;
+                visit(from..end, term);
+            });
+            begins.truncate(self.options.ngrams);
+        });
     }
 
     /// Decides about a spelling that was not seen before, and remembers.
@@ -284,6 +308,30 @@ mod tests {
     #[test]
     fn canonical_forms_are_one_term() {
         assert_eq!(terms(&TextOptions::default(), "caf\u{e9} cafe\u{301} CAFÉ"), ["café", "café", "café"]);
+    }
+
+    #[test]
+    fn places_are_those_of_the_terms() {
+        let text = "Ah — the Naïve café\u{301}, a fox's 🦊 den!";
+        let plain = TextOptions { stop_words: vec!["the".into()], ..TextOptions::default() };
+        let pairs = TextOptions { ngrams: 3, ..plain.clone() };
+        let grams = TextOptions { char_ngrams: Some((3, 4)), ..plain.clone() };
+        for options in [&plain, &pairs, &grams] {
+            let mut analyzer = Analyzer::new(options).unwrap();
+            let mut found = Vec::new();
+            analyzer.places(text, |range, term| found.push((range, term)));
+            let terms_found: Vec<&str> = found.iter().map(|(_, t)| analyzer.term(*t)).collect();
+            assert_eq!(terms_found, terms(options, text));
+            for (range, _) in &found {
+                assert!(text.get(range.clone()).is_some(), "{range:?} cuts a character");
+            }
+        }
+        let mut analyzer = Analyzer::new(&pairs).unwrap();
+        let mut spans = Vec::new();
+        analyzer.places(text, |range, term| spans.push((text[range].to_owned(), term)));
+        let spans: Vec<(&str, &str)> = spans.iter().map(|(s, t)| (s.as_str(), analyzer.term(*t))).collect();
+        assert!(spans.contains(&("Ah — the Naïve", "ah naïve")), "{spans:?}");
+        assert!(spans.contains(&("Naïve café\u{301}, a fox's", "naïve café\u{301} fox's")), "{spans:?}");
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod spec;
 mod taxonomy;
 mod train;
 mod train_taxonomy;
+mod why;
 
 pub use bayes::{BayesMulti, BayesOptions, BayesSweep};
 pub use choose::{Choice, ChooseOptions, Trial, choose};
@@ -33,6 +34,7 @@ pub use threshold::{Threshold, Thresholds};
 pub use train::{FitOptions, Size, Trained, fit};
 pub use train_taxonomy::{TaxonomyTrained, fit_taxonomy};
 pub use vector::{Weighter, Weighting};
+pub use why::{LabelFacts, LabelWords, Neighbour, Why, WordShare};
 
 /// A label with its score: one place of a ranked list.
 ///

@@ -1,5 +1,6 @@
 //! A model: everything from raw text to decided labels, in one value.
 
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -54,7 +55,8 @@ pub struct Model {
     pub classifier: Fitted,
     /// Decides.
     pub thresholds: Thresholds,
-    /// F against threshold for each label, for reports and the server.
+    /// Precision, recall and F against threshold on held-out documents, for reports and the server: one for each label,
+    /// along a taxonomy one for each node that can be accepted; none without cross-validation.
     pub curves: Vec<ThresholdCurve>,
     /// Scores to probabilities, if asked for.
     pub calibration: Option<Calibration>,
@@ -124,18 +126,12 @@ impl Model {
 
     /// Something that labels documents; one for each thread.
     pub fn labeller(&self) -> Result<Labeller<'_>> {
-        Ok(Labeller {
-            model: self,
-            analyzer: Analyzer::new(&self.text)?,
-            feature_of_unit: Vec::new(),
-            dense: vec![0; self.terms.len()],
-            features: Vec::new(),
-            counts: Vec::new(),
-            length: 0,
-            scratch: Scratch::default(),
-            ranked: Vec::new(),
-            decided: Vec::new(),
-        })
+        Labeller::new(Held::Borrowed(self))
+    }
+
+    /// The same, for those who keep labellers longer than they could borrow the model: servers, bindings.
+    pub fn shared_labeller(self: &Arc<Self>) -> Result<Labeller<'static>> {
+        Labeller::new(Held::Shared(Arc::clone(self)))
     }
 }
 
@@ -150,10 +146,27 @@ pub struct Labelled<'a> {
     pub known: bool,
 }
 
+/// How a labeller holds its model.
+enum Held<'m> {
+    Borrowed(&'m Model),
+    Shared(Arc<Model>),
+}
+
+impl Deref for Held<'_> {
+    type Target = Model;
+
+    fn deref(&self) -> &Model {
+        match self {
+            Self::Borrowed(model) => model,
+            Self::Shared(model) => model,
+        }
+    }
+}
+
 /// Raw text to labels. Reuses its memory from document to document, and remembers every spelling it has seen, up to a
 /// bound.
 pub struct Labeller<'m> {
-    model: &'m Model,
+    model: Held<'m>,
     analyzer: Analyzer,
     /// Feature of each term the analyzer numbered; `NOT_SELECTED` for the others.
     feature_of_unit: Vec<u32>,
@@ -171,24 +184,38 @@ const NOT_SELECTED: u32 = u32::MAX;
 /// Spellings remembered before a labeller starts afresh: streams of any length take constant memory.
 const REMEMBERED_BYTES: usize = 64 << 20;
 
-impl Labeller<'_> {
+impl<'m> Labeller<'m> {
+    fn new(model: Held<'m>) -> Result<Self> {
+        Ok(Self {
+            analyzer: Analyzer::new(&model.text)?,
+            feature_of_unit: Vec::new(),
+            dense: vec![0; model.terms.len()],
+            features: Vec::new(),
+            counts: Vec::new(),
+            length: 0,
+            scratch: Scratch::default(),
+            ranked: Vec::new(),
+            decided: Vec::new(),
+            model,
+        })
+    }
+
+    /// The model it labels with.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
     /// Turns a body into features, available by [`Labeller::query`].
     pub fn read(&mut self, body: &Body<'_>) {
-        if self.analyzer.heap_bytes() > REMEMBERED_BYTES {
-            self.analyzer.clear();
-            self.feature_of_unit.clear();
-        }
-        let Self { model, analyzer, feature_of_unit, dense, features, counts, length, .. } = self;
+        self.forget_when_full();
         let mut units: Vec<(u32, u32)> = Vec::new();
-        *length = 0;
-        analyzer.analyze(body, |unit, count| {
-            *length = length.saturating_add(count);
+        self.length = 0;
+        self.analyzer.analyze(body, |unit, count| {
+            self.length = self.length.saturating_add(count);
             units.push((unit, count));
         });
-        for unit in feature_of_unit.len()..analyzer.terms() {
-            let term = model.terms.id(analyzer.term(unit as u32));
-            feature_of_unit.push(term.map_or(NOT_SELECTED, |t| model.feature_of[t as usize]));
-        }
+        self.number_units();
+        let Self { feature_of_unit, dense, features, counts, .. } = self;
         features.clear();
         for (unit, count) in units {
             let feature = feature_of_unit[unit as usize];
@@ -202,6 +229,32 @@ impl Labeller<'_> {
         features.sort_unstable();
         counts.clear();
         counts.extend(features.iter().map(|&f| std::mem::take(&mut dense[f as usize])));
+    }
+
+    /// Every occurrence of a feature in a text, in the order of the text: which bytes, which feature.
+    pub fn places(&mut self, text: &str) -> Vec<(Range<usize>, u32)> {
+        self.forget_when_full();
+        let mut units: Vec<(Range<usize>, u32)> = Vec::new();
+        self.analyzer.places(text, |range, unit| units.push((range, unit)));
+        self.number_units();
+        units.iter_mut().for_each(|(_, unit)| *unit = self.feature_of_unit[*unit as usize]);
+        units.retain(|(_, feature)| *feature != NOT_SELECTED);
+        units
+    }
+
+    fn forget_when_full(&mut self) {
+        if self.analyzer.heap_bytes() > REMEMBERED_BYTES {
+            self.analyzer.clear();
+            self.feature_of_unit.clear();
+        }
+    }
+
+    /// Looks up the features of the terms seen for the first time.
+    fn number_units(&mut self) {
+        for unit in self.feature_of_unit.len()..self.analyzer.terms() {
+            let term = self.model.terms.id(self.analyzer.term(unit as u32));
+            self.feature_of_unit.push(term.map_or(NOT_SELECTED, |t| self.model.feature_of[t as usize]));
+        }
     }
 
     /// The document read last, as the classifier sees it.

@@ -10,7 +10,7 @@ use crate::corpus::{SplitPlan, TextOptions};
 use crate::counts::{Contingency, Counts, Vocabulary};
 use crate::features::search::Budget;
 use crate::features::{LambdaOptions, Selector, learn_lambda};
-use crate::measure::{Evaluation, EvaluationOptions, Measure, ranking::r_precision};
+use crate::measure::{Beta, Evaluation, EvaluationOptions, Measure, ranking::r_precision};
 use crate::{Error, Progress, Result, Silent};
 
 /// How many features.
@@ -117,12 +117,16 @@ pub fn fit(
     });
     let plan = Plan { counts, rows, selector: &selector, size, classifier: &classifier, options };
     let (held_out, quality) = plan.cross_validate(progress)?;
-    let (thresholds, curves, report) = if threshold.needs_held_out() {
+    let (thresholds, mut curves, report) = if threshold.needs_held_out() {
         let tuned = threshold.tune(&held_out)?;
         (tuned.thresholds, tuned.curves, Some(tuned.report))
     } else {
         (Thresholds::untuned(threshold)?, Vec::new(), None)
     };
+    if curves.is_empty() && held_out.documents() > 0 {
+        // Labels are not decided by thresholds of their own, but the server's page shows what one would do.
+        curves = held_out.curves(Beta::ONE);
+    }
     let calibration = options.calibration.map(|method| Calibration::fit(method, &held_out)).transpose()?;
     progress.start("training", None);
     let problem = Problem::new(counts, rows, &terms);

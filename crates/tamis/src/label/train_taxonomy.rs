@@ -50,7 +50,7 @@ pub fn fit_taxonomy(
     progress: &dyn Progress,
 ) -> Result<TaxonomyTrained> {
     let single_label = check(counts, rows)?;
-    let ProgressiveFit { model: filter, terms, documents, without_documents, untunable, example } =
+    let ProgressiveFit { model: filter, terms, curves, documents, without_documents, untunable, example } =
         progressive::fit(counts, rows, taxonomy, options, progress)?;
     let mut choices = Vec::new();
     let labels: usize = rows.iter().map(|&r| counts.assignments.row_indices(r).len()).sum();
@@ -88,7 +88,7 @@ pub fn fit_taxonomy(
         labels: Arc::new(taxonomy.ids().clone()),
         taxonomy: Some(taxonomy.clone()),
         thresholds: Thresholds::untuned(Threshold::None)?,
-        curves: Vec::new(),
+        curves,
         calibration: None,
         summary: TrainingSummary {
             program: format!("tamis {}", env!("CARGO_PKG_VERSION")),

@@ -64,6 +64,9 @@ impl Page {
     }
 
     fn curves(&mut self, model: &Model) {
+        if model.thresholds.values().is_none() {
+            return;
+        }
         let mut chosen: Vec<_> = model.curves.iter().filter(|c| c.points.len() > 2).collect();
         chosen.sort_by(|a, b| b.positives.cmp(&a.positives).then(a.label.cmp(&b.label)));
         chosen.truncate(5);

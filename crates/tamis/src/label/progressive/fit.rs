@@ -9,6 +9,7 @@ use super::{NodeDocuments, ProgressiveModel, ProgressiveOptions};
 use crate::counts::Counts;
 use crate::label::Taxonomy;
 use crate::label::pipeline::ScoreTable;
+use crate::label::threshold::ThresholdCurve;
 use crate::{Error, Progress, Result};
 
 /// A filter and what was seen while it was made.
@@ -18,6 +19,8 @@ pub struct ProgressiveFit {
     pub model: ProgressiveModel,
     /// Its features as terms of the corpus, ascending: feature `i` is `terms[i]`.
     pub terms: Vec<u32>,
+    /// Precision and recall against the last threshold of each pipeline, on held-out documents.
+    pub curves: Vec<ThresholdCurve>,
     /// Training documents of each node, those of nodes below it included.
     pub documents: Vec<u32>,
     /// Nodes without a training document: kept, and never accepted.
@@ -73,6 +76,7 @@ pub fn fit(
     let untunable = |n: &u32| count(*n) > 0 && model.tuned(*n).is_none();
     Ok(ProgressiveFit {
         example: closest.map(|n| Ok::<_, Error>((n, scores.table(&model, n)?))).transpose()?,
+        curves: scores.curves(&model)?,
         documents: taxonomy.nodes().map(|n| count(n) as u32).collect(),
         without_documents: documents.without_documents(),
         untunable: taxonomy.nodes().filter(untunable).collect(),

@@ -5,12 +5,14 @@
 
 mod fit;
 mod held_out;
+mod levels;
 mod model;
 mod node;
 mod options;
 mod training;
 
 pub use fit::{ProgressiveFit, fit};
+pub use levels::Step;
 pub use model::{NodeState, ProgressiveModel, Tuned};
 pub use options::{Answers, ProgressiveOptions};
 pub use training::{NegativePolicy, NodeDocuments, TrainingOptions, TrainingSet, TrainingSets};

@@ -1,5 +1,6 @@
 //! Precision, recall and F_β of one label against its threshold.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::held_out::{HeldOut, Sample};
@@ -36,9 +37,28 @@ pub struct ThresholdCurve {
 impl ThresholdCurve {
     /// Most points of a curve.
     pub const POINTS: usize = 101;
+
+    /// The curve of bare scores: those of documents that carry the label, those of others, and how many documents carry
+    /// it and have no score.
+    pub(crate) fn of_scores(label: u32, positives: Vec<f32>, negatives: Vec<f32>, missing: u64, beta: Beta) -> Self {
+        let sample = Sample { positives, negatives, missing, ..Sample::default() };
+        let (best, points) = thinned(&cuts(&sample), &sample, beta);
+        Self { label, positives: sample.all_positives(), best, points }
+    }
+
+    /// What a threshold does, by the stored point nearest to it from below; by the lowest point when it is lower still.
+    pub fn at(&self, threshold: f64) -> Option<&CurvePoint> {
+        let after = self.points.partition_point(|p| p.threshold > threshold);
+        self.points.get(after).or(self.points.last())
+    }
 }
 
 impl HeldOut {
+    /// The curves of all labels.
+    pub fn curves(&self, beta: Beta) -> Vec<ThresholdCurve> {
+        (0..self.labels() as u32).into_par_iter().map(|label| self.curve(label, beta)).collect()
+    }
+
     /// The curve of a label, over the folds in which it has a positive document.
     pub fn curve(&self, label: u32, beta: Beta) -> ThresholdCurve {
         let sample = self.tuning_sample(label);

@@ -1,0 +1,75 @@
+//! A model as an HTTP service, and a page on which anyone tries it.
+//!
+//! The way a request takes: [`listen`] accepts connections and cuts slow ones, `safety` checks host and token and adds
+//! headers, `api` parses and makes one library call behind the `gate`, `wire` is what goes in and out. `models` holds the
+//! models and swaps in new files. The page lies in `page/` and is part of the program.
+
+mod api;
+mod gate;
+mod listen;
+mod metrics;
+mod models;
+mod openapi;
+mod options;
+mod page;
+mod problem;
+mod safety;
+mod served;
+mod stream;
+mod wire;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use listen::{Listening, listen};
+pub use openapi::document as openapi;
+pub use options::{Limits, ModelSource, Options};
+
+use crate::gate::Gate;
+use crate::metrics::Metrics;
+use crate::models::Models;
+use crate::safety::Guard;
+
+/// What handlers share.
+pub(crate) struct App {
+    pub(crate) models: Models,
+    pub(crate) gate: Gate,
+    pub(crate) metrics: Metrics,
+    pub(crate) guard: Guard,
+    pub(crate) options: Options,
+    /// Set while the server drains: not ready, and every answer closes its connection.
+    pub(crate) draining: AtomicBool,
+}
+
+impl App {
+    pub(crate) fn new(options: Options) -> tamis::Result<Arc<Self>> {
+        Ok(Arc::new(Self {
+            models: Models::load(&options.models)?,
+            gate: Gate::new(options.limits.concurrency, options.limits.queue),
+            metrics: Metrics::default(),
+            guard: Guard::new(&options),
+            options,
+            draining: AtomicBool::new(false),
+        }))
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+}
+
+/// Loads the models, serves them until the process is told to end (SIGTERM, Ctrl-C), and finishes what is in flight.
+/// `ready` is called once with the address.
+pub fn run(options: Options, ready: impl FnOnce(std::net::SocketAddr, &[String])) -> tamis::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(options.threads.max(1))
+        .enable_all()
+        .build()
+        .map_err(|e| tamis::Error::io("threads of the server", e))?;
+    runtime.block_on(async {
+        let server = listen(options).await?;
+        ready(server.address(), server.models());
+        server.until(listen::told_to_end()).await;
+        Ok(())
+    })
+}

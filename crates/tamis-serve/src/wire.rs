@@ -1,0 +1,488 @@
+//! What goes in and out as JSON. The OpenAPI document is made from these types.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// A field that may be left out, and is not null when it is there.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+/// One document (`text` or `tokens`) or several (`documents`).
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({ "text": "Where is my parcel?", "top": 3 }))]
+pub(crate) struct ClassifyRequest {
+    /// Which model; the first one when left out.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub(crate) model: Option<String>,
+    /// Comes back with the labels.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub(crate) id: Option<String>,
+    /// Running text.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub(crate) text: Option<String>,
+    /// Words that are separated already, in order.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub(crate) tokens: Option<Vec<String>>,
+    /// Several documents at once.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub(crate) documents: Option<Vec<DocumentIn>>,
+    /// Also give the N best labels with their scores, whatever the thresholds say.
+    #[serde(default)]
+    #[schema(minimum = 0, maximum = 10000)]
+    pub(crate) top: u32,
+}
+
+/// A document of a batch or a line of a stream: `text` or `tokens`.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct DocumentIn {
+    /// Comes back with the labels.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub(crate) id: Option<String>,
+    /// Running text.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub(crate) text: Option<String>,
+    /// Words that are separated already, in order.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub(crate) tokens: Option<Vec<String>>,
+}
+
+/// Why a text has its labels.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({ "text": "Where is my parcel?", "spans": true }))]
+pub(crate) struct ExplainRequest {
+    /// Which model; the first one when left out.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub(crate) model: Option<String>,
+    /// Running text.
+    pub(crate) text: String,
+    /// The label to explain; when left out those the text gets, or the best one when it gets none.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub(crate) label: Option<String>,
+    /// Most words, and most neighbours, for each label.
+    #[serde(default = "ten")]
+    #[schema(minimum = 0, maximum = 10000, default = 10)]
+    pub(crate) top: u32,
+    /// Also tell where in the text the words are.
+    #[serde(default)]
+    pub(crate) spans: bool,
+}
+
+fn ten() -> u32 {
+    10
+}
+
+/// Options of a stream.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct StreamQuery {
+    /// Which model, for streams; a JSON request may also name it inside.
+    #[param(nullable = false)]
+    pub(crate) model: Option<String>,
+    /// Also give the N best labels with their scores, for streams; a JSON request may also say it inside.
+    #[param(nullable = false, minimum = 0, maximum = 100)]
+    pub(crate) top: Option<u32>,
+}
+
+/// Which model.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ModelQuery {
+    /// Which model; the first one when left out.
+    #[param(nullable = false)]
+    pub(crate) model: Option<String>,
+}
+
+/// Which label.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct LabelQuery {
+    /// Which model; the first one when left out.
+    #[param(nullable = false)]
+    pub(crate) model: Option<String>,
+    /// The label.
+    pub(crate) label: String,
+    /// Most words on either side; 20 when left out.
+    #[param(nullable = false, minimum = 0, maximum = 10000)]
+    pub(crate) top: Option<u32>,
+}
+
+/// Which features.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FeatureQuery {
+    /// Which model; the first one when left out.
+    #[param(nullable = false)]
+    pub(crate) model: Option<String>,
+    /// The words of this label with their weights; when left out the words of the model, best first.
+    #[param(nullable = false)]
+    pub(crate) label: Option<String>,
+    /// Most words, on either side; 20 when left out.
+    #[param(nullable = false, minimum = 0, maximum = 10000)]
+    pub(crate) top: Option<u32>,
+}
+
+/// The labels of a document.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Labelled<'a> {
+    /// As it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) id: Option<&'a str>,
+    /// The labels it gets, best first.
+    pub(crate) labels: Vec<&'a str>,
+    /// With a taxonomy: the path to each of them, root first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) paths: Option<Vec<Vec<&'a str>>>,
+    /// The best labels, where `top` asked for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) ranked: Option<Vec<Ranked<'a>>>,
+    /// Whether it has a word that the model knows. If not, the labels are not about this text.
+    pub(crate) known: bool,
+}
+
+/// A label and its score.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Ranked<'a> {
+    /// The label.
+    pub(crate) label: &'a str,
+    /// Its score; what it means depends on the classifier.
+    pub(crate) score: f64,
+    /// What the score must reach. Null where labels are not decided by thresholds of their own, or this one is never
+    /// given.
+    pub(crate) threshold: Option<f64>,
+    /// How probable it is, where the model has learned that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) probability: Option<f64>,
+    /// Whether the document gets it.
+    pub(crate) decided: bool,
+    /// With a classifier for each node of a taxonomy: the way to the label, root first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) steps: Option<Vec<StepOut<'a>>>,
+}
+
+/// A node on the way to a label.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct StepOut<'a> {
+    /// The node.
+    pub(crate) label: &'a str,
+    /// Its score, from 0 to 1.
+    pub(crate) score: f64,
+    /// What the score must reach here on the way to the label; null when nothing reaches it.
+    pub(crate) threshold: Option<f64>,
+}
+
+/// The labels of one document.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ClassifiedOne<'a> {
+    /// The model that was used.
+    pub(crate) model: &'a str,
+    #[serde(flatten)]
+    pub(crate) document: Labelled<'a>,
+}
+
+/// The labels of several documents, in their order.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ClassifiedMany<'a> {
+    /// The model that was used.
+    pub(crate) model: &'a str,
+    /// One for each document.
+    pub(crate) documents: Vec<Labelled<'a>>,
+}
+
+/// Why a text has its labels.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Explained<'a> {
+    /// The model that was used.
+    pub(crate) model: &'a str,
+    /// The labels the text gets, best first.
+    pub(crate) labels: Vec<&'a str>,
+    /// Whether it has a word that the model knows.
+    pub(crate) known: bool,
+    /// One for each label that was asked for, best first.
+    pub(crate) explained: Vec<ExplainedLabel<'a>>,
+}
+
+/// Why a text has its score for a label.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ExplainedLabel<'a> {
+    /// The label.
+    pub(crate) label: &'a str,
+    /// Its score, along a taxonomy that of the node itself; null when the classifier gives none (no neighbour carries the
+    /// label).
+    pub(crate) score: Option<f64>,
+    /// What the score must reach.
+    pub(crate) threshold: Option<f64>,
+    /// Whether the text gets it.
+    pub(crate) decided: bool,
+    /// What the label has without any word; null for neighbours.
+    pub(crate) bias: Option<f64>,
+    /// Words by how much they say, most first.
+    pub(crate) words: Vec<Word<'a>>,
+    /// Where they are in the text, in order, when `spans` asked for it: the first 100,000. Spans of n-grams may overlap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) spans: Option<Vec<Span>>,
+    /// For neighbours: the training documents that voted for the label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) neighbours: Option<Vec<NeighbourOut>>,
+}
+
+/// A word and what it adds.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Word<'a> {
+    /// The word, as the model knows it.
+    pub(crate) word: &'a str,
+    /// How often the text has it.
+    pub(crate) count: u32,
+    /// What it adds to the score; below 0 when it speaks against the label.
+    pub(crate) adds: f64,
+}
+
+/// A place in the text and what it adds.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Span {
+    /// First character, counted in Unicode code points from 0.
+    pub(crate) start: usize,
+    /// After the last character.
+    pub(crate) end: usize,
+    /// What this occurrence adds to the score.
+    pub(crate) adds: f64,
+}
+
+/// A training document that voted.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct NeighbourOut {
+    /// Its place among the training documents, from 1.
+    pub(crate) document: u32,
+    /// Its share of the score.
+    pub(crate) adds: f64,
+}
+
+/// What a model is, in short.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ModelLine {
+    /// The name requests use.
+    pub(crate) name: String,
+    /// How many labels it knows.
+    pub(crate) labels: usize,
+    /// How many documents it was trained on.
+    pub(crate) documents: u64,
+    /// How many words it looks at.
+    pub(crate) features: usize,
+    /// The classifier.
+    pub(crate) classifier: String,
+    /// Whether its labels form a taxonomy.
+    pub(crate) taxonomy: bool,
+    /// 1 for the file the server started with, one more for each that replaced it.
+    pub(crate) generation: u64,
+}
+
+/// All models.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ModelList {
+    /// The first is used where a request names none.
+    pub(crate) models: Vec<ModelLine>,
+}
+
+/// What a model is and how good.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ModelDetails {
+    #[serde(flatten)]
+    pub(crate) line: ModelLine,
+    /// Distinct words of the training documents, before selection.
+    pub(crate) vocabulary: usize,
+    /// What chose the words.
+    pub(crate) selector: String,
+    /// How labels are decided.
+    pub(crate) deciding: String,
+    /// What the scores are: `linear`, `taxonomy` or `neighbours`.
+    pub(crate) kind: &'static str,
+    /// Whether every training document has one label.
+    pub(crate) single_label: bool,
+    /// Whether it gives probabilities.
+    pub(crate) probabilities: bool,
+    /// Measured on training documents that were held out.
+    pub(crate) quality: Vec<QualityLine>,
+    /// Folds of that cross-validation; 0 when there was none.
+    pub(crate) folds: usize,
+    /// Why it is as it is, in sentences.
+    pub(crate) choices: Vec<String>,
+    /// The program that made it.
+    pub(crate) program: String,
+    /// Size of its file in bytes.
+    pub(crate) bytes: u64,
+}
+
+/// A measure and its value.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct QualityLine {
+    /// The measure.
+    pub(crate) measure: String,
+    /// Its value.
+    pub(crate) value: f64,
+}
+
+/// Labels of a model.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LabelList<'a> {
+    /// The model.
+    pub(crate) model: &'a str,
+    /// All of them, in byte order.
+    pub(crate) labels: Vec<LabelLine<'a>>,
+}
+
+/// What is known about a label.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LabelLine<'a> {
+    /// The label.
+    pub(crate) label: &'a str,
+    /// A name for people.
+    pub(crate) name: &'a str,
+    /// Training documents that carry it; along a taxonomy also those of labels below.
+    pub(crate) documents: u32,
+    /// What its score must reach; null where thresholds do not decide, or it is never given.
+    pub(crate) threshold: Option<f64>,
+    /// On held-out documents at this threshold, or at the best one where there is none; null when not measured.
+    pub(crate) quality: Option<Quality>,
+}
+
+/// How good a threshold is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Quality {
+    /// The threshold.
+    pub(crate) threshold: f64,
+    /// Share of the documents that get the label which carry it.
+    pub(crate) precision: f32,
+    /// Share of the documents that carry it which get it.
+    pub(crate) recall: f32,
+    /// Their harmonic mean.
+    pub(crate) f1: f32,
+}
+
+/// All about a label.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LabelDetails<'a> {
+    /// The model.
+    pub(crate) model: &'a str,
+    #[serde(flatten)]
+    pub(crate) line: LabelLine<'a>,
+    /// With a taxonomy: the path to it, root first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) path: Option<Vec<&'a str>>,
+    /// Held-out documents that carry it.
+    pub(crate) positives: u64,
+    /// What thresholds would do, highest first; empty when not measured.
+    pub(crate) curve: Vec<Quality>,
+    /// Words that speak for it, most first; empty for neighbours.
+    #[serde(rename = "for")]
+    pub(crate) for_it: Vec<Weight<'a>>,
+    /// Words that speak against it, most first.
+    pub(crate) against: Vec<Weight<'a>>,
+}
+
+/// A word and its weight.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Weight<'a> {
+    /// The word.
+    pub(crate) word: &'a str,
+    /// Its weight for the label.
+    pub(crate) weight: f64,
+}
+
+/// Words of a label, or of the model.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum Features<'a> {
+    /// Words of a label.
+    OfLabel {
+        /// The model.
+        model: &'a str,
+        /// The label.
+        label: &'a str,
+        /// Words that speak for it, most first.
+        #[serde(rename = "for")]
+        for_it: Vec<Weight<'a>>,
+        /// Words that speak against it, most first.
+        against: Vec<Weight<'a>>,
+    },
+    /// Words of the model.
+    OfModel {
+        /// The model.
+        model: &'a str,
+        /// Best first.
+        features: Vec<&'a str>,
+    },
+}
+
+/// A taxonomy.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TaxonomyOut<'a> {
+    /// The model.
+    pub(crate) model: &'a str,
+    /// Parents before children.
+    pub(crate) nodes: Vec<Node<'a>>,
+}
+
+/// A node of a taxonomy.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Node<'a> {
+    /// The label.
+    pub(crate) label: &'a str,
+    /// A name for people.
+    pub(crate) name: &'a str,
+    /// The label above; null for a root.
+    pub(crate) parent: Option<&'a str>,
+    /// 1 for a root.
+    pub(crate) depth: usize,
+    /// Training documents, those of labels below included; null when the classifier does not know the node.
+    pub(crate) documents: Option<u32>,
+}
+
+/// The server itself.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ServerInfo {
+    /// Version of the program.
+    pub(crate) version: &'static str,
+    /// Whether there is a study report to show.
+    pub(crate) study: bool,
+    /// Most bytes of a request.
+    pub(crate) body_limit: usize,
+    /// Most documents of a request.
+    pub(crate) batch_limit: usize,
+}
+
+/// How the server is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Health {
+    /// `ok`.
+    pub(crate) status: &'static str,
+}
+
+impl From<tamis::label::threshold::CurvePoint> for Quality {
+    fn from(point: tamis::label::threshold::CurvePoint) -> Self {
+        Self { threshold: point.threshold, precision: point.precision, recall: point.recall, f1: point.f }
+    }
+}

@@ -1,0 +1,8 @@
+//! A real server on loopback, and clients that are polite, wrong, slow or gone.
+
+mod answers;
+mod changes;
+mod client;
+mod limits;
+mod models;
+mod safety;
