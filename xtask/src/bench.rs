@@ -5,6 +5,7 @@
 //! `"note"`. The halves run one after the other on an otherwise idle machine; ratios are of the same run.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -46,9 +47,18 @@ pub(crate) fn run(name: &str, rest: &[&str]) -> Result<()> {
             .args(rest),
     )?;
     let script = root().join("xtask/peers").join(format!("{name}.py"));
-    let peer = if script.exists() { capture(Command::new(python()?).arg(script).args(rest))? } else { String::new() };
+    let peer = if script.exists() { capture(&mut peer(&script, rest)?)? } else { String::new() };
     print(&lines(&ours)?, &lines(&peer)?);
     Ok(())
+}
+
+/// A peer's script. Its folder comes last on the path: `select.py` there would hide Python's own `select` from every library.
+fn peer(script: &Path, rest: &[&str]) -> Result<Command> {
+    let launch = "import runpy, sys; sys.path.append(sys.argv[1]); del sys.argv[:2]; \
+                  runpy.run_path(sys.argv[0], run_name='__main__')";
+    let mut command = Command::new(python()?);
+    command.args(["-P", "-c", launch]).arg(root().join("xtask/peers")).arg(script).args(rest);
+    Ok(command)
 }
 
 struct Line {

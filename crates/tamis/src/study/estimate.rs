@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::judge::{Decider, Judge};
 use super::plan::{Decision, Grid, Method, Plan, Work};
-use super::run::{Extent, Study, extent};
+use super::run::{Extent, Material, Study, extent};
 use super::select::Selecting;
 use super::stop::Stoppable;
 use super::sweep::{Gather, Selection, Task, sweep};
@@ -18,7 +18,7 @@ use crate::{Progress, Result};
 pub struct Estimate {
     /// Its size.
     pub extent: Extent,
-    /// Seconds on this machine now, without searches; `None` for a simulation.
+    /// Seconds on this machine now, without searches; `None` where nothing is tried.
     pub seconds: Option<f64>,
     /// Whether searches come on top, of which nobody knows beforehand how long they go on.
     pub searches: bool,
@@ -31,9 +31,15 @@ const METHODS: usize = 8;
 const DOCUMENTS: [usize; 2] = [64, 320];
 
 /// Measures a little of a study and reckons the rest.
-pub fn estimate(plan: &Plan, counts: Option<&Counts>, seed: u64, progress: &dyn Progress) -> Result<Estimate> {
-    let size = extent(plan, counts, seed)?;
-    let (Work::Grid(grid), Some(counts)) = (&plan.work, counts) else {
+pub fn estimate<'a>(
+    plan: &Plan,
+    material: impl Into<Material<'a>>,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<Estimate> {
+    let material = material.into();
+    let size = extent(plan, material, seed)?;
+    let (Work::Grid(grid), Some(counts)) = (&plan.work, material.counts) else {
         return Ok(Estimate { extent: size, seconds: None, searches: false });
     };
     let searches = grid.selectors.iter().any(|s| s.as_search().is_some());

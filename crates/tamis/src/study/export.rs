@@ -16,7 +16,8 @@ fn measures(results: &[&ResultRow]) -> Vec<Measure> {
     results.first().map_or(Vec::new(), |row| row.values.0.iter().map(|(m, _)| *m).collect())
 }
 
-/// Writes the results as CSV, a column for each measure; a simulation's sets when there are no results.
+/// Writes the results as CSV, a column for each measure; where there are none, a simulation's sets or the thresholds of
+/// pipelines.
 pub fn write_csv(rows: &[Row], path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
     let failed = |e: csv::Error| Error::io(path, std::io::Error::other(e.to_string()));
@@ -24,7 +25,11 @@ pub fn write_csv(rows: &[Row], path: impl AsRef<Path>) -> Result<()> {
     let results = results(rows);
     let measures = measures(&results);
     let text = |value: Option<f64>| value.map_or(String::new(), |v| v.to_string());
-    if results.is_empty() {
+    if rows.iter().any(|row| matches!(row, Row::Pipeline(_))) {
+        let names =
+            ["split", "pipeline", "documents", "positives", "imbalance", "method", "F1", "F1 on others", "evaluations"];
+        writer.write_record(names).map_err(failed)?;
+    } else if results.is_empty() {
         writer.write_record(["set", "classifier", "MAP", "RPrec", "F1@micro", "n"]).map_err(failed)?;
     } else {
         let fixed = ["split", "classifier", "selector", "size", "features", "threshold", "lambda", "n"];
@@ -53,6 +58,21 @@ pub fn write_csv(rows: &[Row], path: impl AsRef<Path>) -> Result<()> {
             let n = judged.n.to_string();
             writer.write_record([set.set.to_string(), name.into(), map, rprec, f1, n]).map_err(failed)?;
         }
+    }
+    for row in rows {
+        let Row::Pipeline(p) = row else { continue };
+        let record = [
+            p.split.to_string(),
+            p.pipeline.clone(),
+            p.documents.to_string(),
+            p.positives.to_string(),
+            p.imbalance.clone(),
+            p.method.clone(),
+            p.utility.to_string(),
+            p.check.to_string(),
+            p.evaluations.to_string(),
+        ];
+        writer.write_record(record).map_err(failed)?;
     }
     writer.into_inner().map_err(|e| Error::io(path, std::io::Error::other(e.to_string())))?.commit()
 }

@@ -13,6 +13,7 @@ use super::rows::{Row, Timing};
 use super::run::Sink;
 use crate::atomic::AtomicFile;
 use crate::counts::Counts;
+use crate::label::Taxonomy;
 use crate::{Error, Result};
 
 /// Names of the files in a study's folder.
@@ -40,8 +41,8 @@ pub struct CorpusNote {
 }
 
 impl CorpusNote {
-    /// Describes counts.
-    pub fn of(source: &str, counts: &Counts) -> Self {
+    /// Describes counts, and the taxonomy where there is one.
+    pub fn of(source: &str, counts: &Counts, taxonomy: Option<&Taxonomy>) -> Self {
         let mut hasher = blake3::Hasher::new();
         let mut numbers = |values: &mut dyn Iterator<Item = u32>| {
             let mut bytes = Vec::with_capacity(1 << 16);
@@ -66,6 +67,11 @@ impl CorpusNote {
         for name in names.chain(counts.dates.iter().flatten().map(String::as_str)) {
             hasher.update(name.as_bytes());
             hasher.update(b"\n");
+        }
+        for node in taxonomy.map(Taxonomy::records).unwrap_or_default() {
+            hasher.update(node.id.as_bytes());
+            hasher.update(b"<");
+            hasher.update(node.parent.unwrap_or_default().as_bytes());
         }
         Self {
             source: source.to_owned(),

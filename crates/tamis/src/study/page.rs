@@ -1,7 +1,7 @@
 //! A study's report: one page from its rows.
 
 use super::arena::{Arena, Over, arenas};
-use super::figures;
+use super::{figures, page_pipelines};
 use super::findings::{findings, p_value, winners};
 use super::folder::Record;
 use super::papers::{LI_CORPORA, LI_LAMBDA_20NG, LI_LAMBDA_AT_500, LI_PROFILE, OLSSON_REVERSALS};
@@ -10,6 +10,7 @@ use super::rows::{ResultRow, Row, SplitRow};
 use super::simulated::Simulated;
 use super::statistics::{Pair, Summary, measure_reversals, pairs, summaries};
 use crate::Result;
+use crate::corpus::SplitPlan;
 use crate::features::Selector;
 use crate::measure::simulation::MEASURES;
 use crate::report::{Page, short};
@@ -32,8 +33,13 @@ pub fn report(record: &Record) -> Result<(Page, Digest)> {
     let mut digest = Digest { findings: findings(record)?, ..Digest::default() };
     match &plan.work {
         Work::Simulation(_) => simulation(&mut page, record, &mut digest),
+        Work::Pipelines(pipelines) => {
+            digest.warnings = warnings(pipelines.splits.count(), &record.rows);
+            page_pipelines::sections(&mut page, record, pipelines, &mut digest);
+            splits_section(&mut page, record, &pipelines.splits, &digest);
+        }
         Work::Grid(grid) => {
-            digest.warnings = warnings(grid, &record.rows);
+            digest.warnings = warnings(grid.splits.count(), &record.rows);
             let arenas = arenas(grid, &record.rows);
             let mut judged = Vec::new();
             for arena in &arenas {
@@ -54,14 +60,14 @@ pub fn report(record: &Record) -> Result<(Page, Digest)> {
             searches_section(&mut page, record);
             profile_section(&mut page, plan, &record.rows);
             lambda_section(&mut page, plan, grid, &record.rows);
-            splits_section(&mut page, record, grid, &digest);
+            splits_section(&mut page, record, &grid.splits, &digest);
         }
     }
     how_section(&mut page, record);
     Ok((page, digest))
 }
 
-fn winners_section(page: &mut Page, digest: &Digest) {
+pub(super) fn winners_section(page: &mut Page, digest: &Digest) {
     page.section("In short");
     for (heading, sentences) in &digest.winners {
         page.heading(heading).text(&sentences.join(" "));
@@ -71,7 +77,7 @@ fn winners_section(page: &mut Page, digest: &Digest) {
     }
 }
 
-fn findings_section(page: &mut Page, plan: &Plan, digest: &Digest) {
+pub(super) fn findings_section(page: &mut Page, plan: &Plan, digest: &Digest) {
     if digest.findings.is_empty() {
         return;
     }
@@ -331,7 +337,7 @@ fn splits(rows: &[Row]) -> Vec<&SplitRow> {
     rows.iter().filter_map(|row| if let Row::Split(split) = row { Some(split) } else { None }).collect()
 }
 
-fn warnings(grid: &Grid, rows: &[Row]) -> Vec<String> {
+fn warnings(all: usize, rows: &[Row]) -> Vec<String> {
     let mut said = Vec::new();
     let lacking: Vec<&SplitRow> = splits(rows).into_iter().filter(|s| !s.untrained.is_empty()).collect();
     if let Some(worst) = lacking.iter().max_by_key(|s| s.untrained.len()) {
@@ -339,7 +345,7 @@ fn warnings(grid: &Grid, rows: &[Row]) -> Vec<String> {
             "on {} of {} splits some labels of test documents have no training document and cannot be found; on split {} \
              these are {} labels of {} documents",
             lacking.len(),
-            grid.splits.count(),
+            all,
             worst.split,
             worst.untrained.len(),
             worst.untrained_documents
@@ -360,12 +366,12 @@ fn warnings(grid: &Grid, rows: &[Row]) -> Vec<String> {
     said
 }
 
-fn splits_section(page: &mut Page, record: &Record, grid: &Grid, digest: &Digest) {
+fn splits_section(page: &mut Page, record: &Record, how: &SplitPlan, digest: &Digest) {
     page.section("Corpus and splits");
     if let Some(corpus) = &record.corpus {
         page.text(&format!(
             "{}: {} documents, {} terms, {} labels took part (fingerprint {}). Split by {} with seed {}.",
-            corpus.source, corpus.documents, corpus.terms, corpus.labels, corpus.fingerprint, grid.splits, record.seed
+            corpus.source, corpus.documents, corpus.terms, corpus.labels, corpus.fingerprint, how, record.seed
         ));
     }
     for warning in &digest.warnings {

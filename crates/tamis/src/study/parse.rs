@@ -9,6 +9,7 @@ use toml::Spanned;
 
 use super::generate::{Generator, combination};
 use super::keep::Keep;
+use super::pipelines::Pipelines;
 use super::plan::{Baseline, CorpusPlan, Grid, Plan, Profile, Size, TestPlan, TextPlan, Work};
 use crate::corpus::{Digits, Words};
 use crate::features::{LambdaOptions, Selector};
@@ -38,6 +39,7 @@ struct Raw {
     lambda: Option<Spanned<RawLambda>>,
     profile: Option<RawProfile>,
     simulation: Option<Spanned<SimulationOptions>>,
+    pipelines: Option<Spanned<Pipelines>>,
     tests: Option<Spanned<TestPlan>>,
 }
 
@@ -197,7 +199,7 @@ impl Source<'_> {
     fn missing(&self, section: &str) -> Error {
         Error::malformed_file(
             &self.path,
-            format!("there is no [{section}]; a plan needs it, unless it has [simulation]"),
+            format!("there is no [{section}]; a plan needs it, unless it has [simulation] or [pipelines]"),
         )
     }
 }
@@ -240,6 +242,11 @@ impl Plan {
             let options = simulation.into_inner();
             options.check().map_err(|e| source.error(span, "simulation", e))?;
             Work::Simulation(options)
+        } else if let Some(pipelines) = raw.pipelines {
+            let span = pipelines.span();
+            let pipelines = pipelines.into_inner();
+            pipelines.check().map_err(|(key, reason)| source.error(span, key, reason))?;
+            Work::Pipelines(Box::new(pipelines))
         } else {
             let parts = GridParts {
                 splits: raw.splits.ok_or_else(|| source.missing("splits"))?,

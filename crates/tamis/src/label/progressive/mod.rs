@@ -8,11 +8,13 @@ mod held_out;
 mod model;
 mod node;
 mod options;
+mod tables;
 mod training;
 
 pub use fit::{ProgressiveFit, fit};
 pub use model::{NodeState, ProgressiveModel, Tuned};
 pub use options::{Answers, ProgressiveOptions};
+pub use tables::score_tables;
 pub use training::{NegativePolicy, NodeDocuments, TrainingOptions, TrainingSet, TrainingSets};
 
 pub(super) use model::ProgressiveMemory;
