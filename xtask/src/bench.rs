@@ -1,11 +1,10 @@
 //! `cargo xtask bench NAME`: ours beside a peer, as a ratio measured in one run.
 //!
-//! A benchmark has two halves: `crates/tamis/benches/NAME.rs` (a plain program) and `xtask/peers/NAME.py`. Each prints
+//! A benchmark has two halves: `crates/tamis/benches/NAME.rs` (a plain program) and `xtask/peers/NAME_peer.py`. Each prints
 //! JSON lines `{"what": …, "value": …, "unit": …}`, and lines with the same `what` are compared; a line may carry
 //! `"note"`. The halves run one after the other on an otherwise idle machine; ratios are of the same run.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -46,19 +45,10 @@ pub(crate) fn run(name: &str, rest: &[&str]) -> Result<()> {
             .args(["bench", "--quiet", "--package", "tamis", "--bench", name, "--"])
             .args(rest),
     )?;
-    let script = root().join("xtask/peers").join(format!("{name}.py"));
-    let peer = if script.exists() { capture(&mut peer(&script, rest)?)? } else { String::new() };
+    let script = root().join("xtask/peers").join(format!("{name}_peer.py"));
+    let peer = if script.exists() { capture(Command::new(python()?).arg(script).args(rest))? } else { String::new() };
     print(&lines(&ours)?, &lines(&peer)?);
     Ok(())
-}
-
-/// A peer's script. Its folder comes last on the path: `select.py` there would hide Python's own `select` from every library.
-fn peer(script: &Path, rest: &[&str]) -> Result<Command> {
-    let launch = "import runpy, sys; sys.path.append(sys.argv[1]); del sys.argv[:2]; \
-                  runpy.run_path(sys.argv[0], run_name='__main__')";
-    let mut command = Command::new(python()?);
-    command.args(["-P", "-c", launch]).arg(root().join("xtask/peers")).arg(script).args(rest);
-    Ok(command)
 }
 
 struct Line {

@@ -217,7 +217,7 @@ fn without_folds_labels_are_decided_by_what_is_known() {
         says(&fitted, &[threshold]);
         let labelled = folder.json_lines("classify m.model docs.jsonl");
         let given = labelled.iter().filter(|line| !line["labels"].as_array().unwrap().is_empty()).count();
-        assert!(given > 200, "{classifier}: {given}");
+        assert!(given > 100, "{classifier}: {given}");
         let most = labelled.iter().map(|line| line["labels"].as_array().unwrap().len()).max();
         assert!(most < Some(10), "{classifier}: {most:?}");
     }

@@ -1,4 +1,5 @@
 //! kNN against an obvious dense version (exactly: order and bits), and the sweep against one fit for each size.
+#![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
 use tamis::label::{Classifier, Knn, KnnOptions, KnnSweep, Nested, Problem, Query, Scored, Scratch, Similarity};

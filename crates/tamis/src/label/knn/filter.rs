@@ -17,7 +17,7 @@
 //! reaches whatever its true value reaches.
 
 use super::index::{Index, QueryTerm};
-use super::lanes;
+use super::words;
 use crate::label::Problem;
 
 /// Features that one of so many documents has, or more, have a row.
@@ -39,8 +39,9 @@ const MANY: u32 = (1 << COUNT_BITS) - 1;
 /// Rows that a packed entry can name.
 const ROWS: u32 = 1 << (16 - COUNT_BITS);
 
-/// Entries in a cache line.
-const LINE: usize = 32;
+/// Entries in a cache line, and postings.
+const ENTRIES_IN_LINE: usize = 32;
+const POSTINGS_IN_LINE: usize = 8;
 
 #[derive(Debug, Clone)]
 pub(super) struct Filter {
@@ -51,12 +52,20 @@ pub(super) struct Filter {
     /// For features without a row: of feature `f` those in `starts[f]..starts[f+1]`.
     postings: Vec<Posting>,
     starts: Vec<u32>,
-    /// Document by document the rows it is in, each with its count in the lower bits: `offsets[d]..offsets[d+1]`.
+    /// Document by document the rows it is in, each with its count in the lower bits.
     packed: Vec<u16>,
-    offsets: Vec<usize>,
+    heads: Vec<Head>,
     /// Counts of [`MANY`] or more: document, row, count; sorted.
     large: Vec<(u32, u32, u32)>,
-    length_parts: Vec<f64>,
+}
+
+/// What is needed of a candidate, side by side, since it is rarely in the cache.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    /// Its entries are `packed[start..][..len]`; there are fewer rows than a `u16` can count.
+    start: usize,
+    len: u16,
+    length_part: f64,
 }
 
 /// A document that has a feature without a row.
@@ -100,9 +109,8 @@ impl Filter {
             postings: Vec::new(),
             starts: vec![0],
             packed: Vec::new(),
-            offsets: vec![0],
+            heads: Vec::new(),
             large: Vec::new(),
-            length_parts: problem.lengths.iter().map(|&length| index.weights.length_part(length)).collect(),
         };
         for feature in 0..features as u32 {
             let postings = index.blocks.iter().flat_map(|block| {
@@ -124,7 +132,7 @@ impl Filter {
             }
             filter.starts.push(filter.postings.len() as u32);
         }
-        filter.pack(problem);
+        filter.pack(problem, index);
         filter
     }
 
@@ -132,8 +140,9 @@ impl Filter {
         (self.rows.len() / self.documents) as u32
     }
 
-    fn pack(&mut self, problem: &Problem) {
+    fn pack(&mut self, problem: &Problem, index: &Index) {
         for document in 0..problem.documents() {
+            let start = self.packed.len();
             for (feature, count) in problem.matrix.row(document) {
                 let row = self.row_of[feature as usize];
                 if row == u32::MAX || count == 0 {
@@ -144,7 +153,8 @@ impl Filter {
                     self.large.push((document as u32, row, count));
                 }
             }
-            self.offsets.push(self.packed.len());
+            let length_part = index.weights.length_part(problem.lengths[document]);
+            self.heads.push(Head { start, len: (self.packed.len() - start) as u16, length_part });
         }
     }
 
@@ -168,6 +178,9 @@ impl Filter {
         // One for the rounding in similarities themselves, which is far less.
         let mut slack = 1.0;
         rows.clear();
+        // Touching every cache line first lets the processor fetch those of many short lists at a time.
+        let lines = terms.iter().flat_map(|term| self.postings_of(term.feature).iter().step_by(POSTINGS_IN_LINE));
+        std::hint::black_box(lines.fold(0, |all, posting| all ^ posting.document));
         for term in terms {
             let row = self.row_of[term.feature as usize];
             if row == u32::MAX {
@@ -187,16 +200,16 @@ impl Filter {
                     let (at, factor) = four.get(i).map_or((four[0].0, 0), |&row| row);
                     (&self.rows[at + start..][..run.len()], factor)
                 };
-                lanes::add_rows(run, [row(0), row(1), row(2), row(3)]);
+                words::add_rows(run, [row(0), row(1), row(2), row(3)]);
             }
         }
         documents.clear();
-        let bar = f64::from(lanes::bar(sums, k)) - slack;
+        let bar = f64::from(words::bar(sums, k)) - slack;
         if bar < 1.0 {
             return false;
         }
         *bar_of_candidates = bar as u16;
-        lanes::reaching(sums, *bar_of_candidates, documents);
+        words::reaching(sums, *bar_of_candidates, documents);
         documents.len() <= 4 * k + 256
     }
 
@@ -244,15 +257,19 @@ impl Filter {
                 *slot = number;
             }
         }
-        let entries =
-            |document: u32| &self.packed[self.offsets[document as usize]..self.offsets[document as usize + 1]];
+        let entries = |document: u32| {
+            let head = &self.heads[document as usize];
+            &self.packed[head.start..][..head.len as usize]
+        };
         // Candidates lie anywhere in memory. Touching every cache line first lets the processor fetch many at a time.
-        let touched =
-            documents.iter().flat_map(|&d| entries(d).iter().step_by(LINE)).fold(0, |all, &entry| all ^ entry);
+        let touched = documents
+            .iter()
+            .flat_map(|&d| entries(d).iter().step_by(ENTRIES_IN_LINE))
+            .fold(0, |all, &entry| all ^ entry);
         std::hint::black_box(touched);
         for (candidate, &document) in documents.iter().enumerate() {
             let entries = entries(document);
-            let length_part = self.length_parts[document as usize];
+            let length_part = self.heads[document as usize].length_part;
             if shared.len() < entries.len() {
                 shared.resize(entries.len(), 0);
             }
@@ -292,7 +309,7 @@ impl Filter {
             let weight = if count == u16::MAX {
                 index.value(feature, document)
             } else {
-                index.weights.of_document(feature, u32::from(count), self.length_parts[document as usize])
+                index.weights.of_document(feature, u32::from(count), self.heads[document as usize].length_part)
             };
             cells[candidate_of[document as usize] as usize] = factor * weight;
         }
@@ -314,7 +331,7 @@ impl Filter {
 fn add_postings(sums: &mut [u16], postings: &[Posting], factor: u32) {
     for posting in postings {
         let sum = &mut sums[posting.document as usize];
-        *sum = sum.saturating_add((u32::from(posting.weight) * factor >> 16) as u16);
+        *sum = sum.saturating_add(((u32::from(posting.weight) * factor) >> 16) as u16);
     }
 }
 

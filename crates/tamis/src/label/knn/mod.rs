@@ -21,6 +21,7 @@ mod lanes;
 mod sweep;
 mod votes;
 mod weights;
+mod words;
 
 use serde::{Deserialize, Serialize};
 

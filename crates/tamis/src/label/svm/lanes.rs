@@ -99,13 +99,18 @@ impl<R: Real> Block<R> {
     }
 }
 
-/// For each row a bit for each lane: whether `list` of the lane names the row.
-fn bits<'a>(rows: usize, lists: impl Iterator<Item = Box<dyn Iterator<Item = u32> + 'a>>) -> Vec<u16> {
-    let mut bits = vec![0u16; rows];
-    for (lane, list) in lists.enumerate() {
-        for row in list {
-            bits[row as usize] |= 1 << lane;
-        }
+/// Sets the bit of a lane in the given rows.
+fn mark(bits: &mut [u16], lane: usize, rows: impl Iterator<Item = u32>) {
+    for row in rows {
+        bits[row as usize] |= 1 << lane;
+    }
+}
+
+/// For each row a bit for each lane: whether the row carries its label.
+fn positives(rows: usize, lanes: &[&mut Lane]) -> Vec<u16> {
+    let mut bits = vec![0; rows];
+    for (number, lane) in lanes.iter().enumerate() {
+        mark(&mut bits, number, lane.positives.iter().copied());
     }
     bits
 }
@@ -113,7 +118,7 @@ fn bits<'a>(rows: usize, lists: impl Iterator<Item = Box<dyn Iterator<Item = u32
 /// The first pass of coordinate descent from `α = 0`: every document is met once and kept where its variable moved.
 pub(super) fn first_pass(rows: &Rows, lanes: &mut [&mut Lane]) {
     let mut block = Block::<f32>::new(rows.features());
-    let positive = bits(rows.len(), lanes.iter().map(|l| Box::new(l.positives.iter().copied()) as _));
+    let positive = positives(rows.len(), lanes);
     for row in 0..rows.len() {
         let (features, values) = (rows.matrix.row_indices(row), rows.matrix.row_values(row));
         let sums = block.values(features, values);
@@ -159,8 +164,11 @@ pub(super) fn check<R: Real>(rows: &Rows, lanes: &mut [&mut Lane]) {
         }
         block.bias[number] = R::from_f64(lane.plane.bias);
     }
-    let positive = bits(rows.len(), lanes.iter().map(|l| Box::new(l.positives.iter().copied()) as _));
-    let member = bits(rows.len(), lanes.iter().map(|l| Box::new(l.members.iter().map(|m| m.row)) as _));
+    let positive = positives(rows.len(), lanes);
+    let mut member = vec![0; rows.len()];
+    for (number, lane) in lanes.iter().enumerate() {
+        mark(&mut member, number, lane.members.iter().map(|m| m.row));
+    }
     let starts: Vec<usize> = (0..rows.len()).step_by(SEGMENT).collect();
     let found: Vec<Found> = starts
         .par_iter()

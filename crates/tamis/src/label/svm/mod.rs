@@ -2,8 +2,8 @@
 //!
 //! One-vs-rest asks the same documents a question for each label, and for most labels almost all documents have an easy
 //! answer: they lie beyond the margin and their dual variable is 0. So a label is solved on a *working set* of documents
-//! that matter to it ([`working`]), and now and then all documents are looked at, for sixteen labels in one pass
-//! ([`lanes`]), to find those the set lacks and to compute the duality gap exactly. Rounds of the two go on until the gap is as
+//! that matter to it (`working.rs`), and now and then all documents are looked at, for sixteen labels in one pass
+//! (`lanes.rs`), to find those the set lacks and to compute the duality gap exactly. Rounds of the two go on until the gap is as
 //! small as was asked.
 
 mod duals;

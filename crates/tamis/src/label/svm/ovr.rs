@@ -1,5 +1,7 @@
 //! One-vs-rest: rounds of working-set descent and checks over all documents.
 
+use std::cmp::Reverse;
+
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -101,7 +103,6 @@ fn solve_group(options: &SvmOptions, rows: &Rows, lanes: &mut [Lane], progress: 
     warm.retain(|l| !done(l));
     open.append(&mut cold);
     open.append(&mut warm);
-    open.sort_unstable_by_key(|l| l.label);
     for round in 0u64.. {
         if open.is_empty() {
             break;
@@ -109,13 +110,15 @@ fn solve_group(options: &SvmOptions, rows: &Rows, lanes: &mut [Lane], progress: 
         if progress.cancelled() {
             return Err(Error::Interrupted);
         }
+        // Large ones first, so that no thread is left with one at the end.
+        open.sort_unstable_by_key(|l| (Reverse(l.members.len()), l.label));
         open.par_iter_mut().with_max_len(1).for_each_init(WorkingSet::default, |set, lane| {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream((u64::from(lane.label) << 32) | (round + 1));
             set.load(rows, &lane.members);
             let stop = Stop {
                 gap: lane.aim,
-                share: if round == 0 { FIRST_SHARE } else { SHARE },
+                share: if lane.epochs == 1 { FIRST_SHARE } else { SHARE },
                 epochs: options.iterations.saturating_sub(lane.epochs).max(1),
             };
             let descent = set.descend(&lane.objective, stop, &mut rng);

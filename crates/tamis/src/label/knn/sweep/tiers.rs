@@ -35,7 +35,7 @@ struct Tier {
 /// All tiers of one test document, best first; memory is reused from document to document.
 #[derive(Debug, Default)]
 pub(super) struct Tiers {
-    tiers: Vec<Tier>,
+    all: Vec<Tier>,
     used: usize,
     totals: Vec<f64>,
     sample: Vec<f64>,
@@ -62,7 +62,7 @@ impl Tiers {
     }
 
     pub(super) fn parts(&self) -> impl Iterator<Item = impl Part> {
-        self.tiers[..self.used].iter()
+        self.all[..self.used].iter()
     }
 
     fn add_totals(&mut self, index: &Index, terms: &[QueryTerm], sums: &mut Sums) {
@@ -116,9 +116,9 @@ impl Tiers {
             let tiers = self.counts[range].div_ceil(LARGEST);
             self.counts[range] = self.used * LARGEST;
             self.used += tiers;
-            self.tiers.resize_with(self.tiers.len().max(self.used), Tier::default);
+            self.all.resize_with(self.all.len().max(self.used), Tier::default);
             let bound = if range == 0 { f64::INFINITY } else { self.cuts[range - 1] * (1.0 + ROUNDING) };
-            for tier in &mut self.tiers[self.used - tiers..self.used] {
+            for tier in &mut self.all[self.used - tiers..self.used] {
                 tier.bound = bound;
                 tier.documents.clear();
             }
@@ -129,13 +129,13 @@ impl Tiers {
                 let at = self.counts[range];
                 self.counts[range] += 1;
                 *home = Home { tier: (at / LARGEST) as u16, place: (at % LARGEST) as u16 };
-                self.tiers[at / LARGEST].documents.push(document);
+                self.all[at / LARGEST].documents.push(document);
             }
         }
     }
 
     fn copy_postings(&mut self, index: &Index, terms: &[QueryTerm]) {
-        let tiers = &mut self.tiers[..self.used];
+        let tiers = &mut self.all[..self.used];
         for tier in tiers.iter_mut() {
             tier.starts.clear();
             tier.len = 0;
