@@ -2,7 +2,7 @@
 
 use super::arena::{Arena, Curve, Over, arenas};
 use super::folder::Record;
-use super::page_pipelines;
+use super::page;
 use super::papers::OLSSON_REVERSALS;
 use super::plan::{Grid, Size, Work};
 use super::rows::{ResultRow, Row};
@@ -98,7 +98,7 @@ pub fn winners(arena: &Arena, summaries: &[Summary], pairs: &[Pair], level: f64)
 pub fn findings(record: &Record) -> Result<Vec<Finding>> {
     match (&record.plan.work, record.plan.name.as_str()) {
         (Work::Simulation(_), _) => Ok(of_simulation(&record.rows)),
-        (Work::Pipelines(pipelines), _) => Ok(page_pipelines::findings(record, pipelines)),
+        (Work::Pipelines(pipelines), _) => Ok(page::pipelines::findings(record, pipelines)),
         (Work::Grid(grid), "olsson-preliminary") => Ok(of_preliminary(&arenas(grid, &record.rows))),
         (Work::Grid(grid), "olsson-validation") => of_validation(&arenas(grid, &record.rows), record),
         (Work::Grid(grid), "novovicova") => Ok(of_novovicova(&arenas(grid, &record.rows))),

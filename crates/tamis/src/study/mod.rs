@@ -12,7 +12,6 @@ mod generate;
 mod judge;
 mod keep;
 mod page;
-mod page_pipelines;
 pub mod papers;
 mod parse;
 mod pipelines;

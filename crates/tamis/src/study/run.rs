@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use super::judge::{Decider, Holder, Judge, Places};
-use super::plan::{Decision, Grid, Method, Plan, Profile, Work};
 use super::pipelines::PipelineStudy;
+use super::plan::{Decision, Grid, Method, Plan, Profile, Work};
 use super::rows::{ProfileRow, ResultRow, Row, SetRow, SplitRow, Timing};
 use super::select::{Chosen, Selecting};
 use super::stop::Stoppable;

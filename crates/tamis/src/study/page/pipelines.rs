@@ -1,12 +1,12 @@
 //! The report of a study of pipelines: time by step, F1 by imbalance (addis tables 1 and 2).
 
-use super::findings::Finding;
-use super::folder::Record;
-use super::page::Digest;
-use super::papers::{ADDIS_IMBALANCE, ADDIS_TIMES};
-use super::pipelines::Pipelines;
-use super::rows::{PipelineRow, Row};
+use super::Digest;
 use crate::report::{Axis, Page, Series, lines, short};
+use crate::study::findings::Finding;
+use crate::study::folder::Record;
+use crate::study::papers::{ADDIS_IMBALANCE, ADDIS_TIMES};
+use crate::study::pipelines::Pipelines;
+use crate::study::rows::{PipelineRow, Row};
 
 fn rows(record: &Record) -> Vec<&PipelineRow> {
     record.rows.iter().filter_map(|row| if let Row::Pipeline(p) = row { Some(p) } else { None }).collect()
@@ -37,8 +37,7 @@ fn seconds(record: &Record, method: &str, step: u32) -> Option<f64> {
 
 /// Utilities of a method up to a step, over all pipelines.
 fn evaluations(rows: &[&PipelineRow], method: &str, step: usize) -> Option<f64> {
-    let all: Vec<u64> =
-        rows.iter().filter(|r| r.method == method).filter_map(|r| r.steps.get(step).copied()).collect();
+    let all: Vec<u64> = rows.iter().filter(|r| r.method == method).filter_map(|r| r.steps.get(step).copied()).collect();
     (!all.is_empty()).then(|| all.iter().sum::<u64>() as f64)
 }
 
@@ -47,11 +46,13 @@ fn depth(rows: &[&PipelineRow]) -> usize {
 }
 
 /// Whether the findings of addis were seen again.
-pub(super) fn findings(record: &Record, plan: &Pipelines) -> Vec<Finding> {
+pub(in crate::study) fn findings(record: &Record, plan: &Pipelines) -> Vec<Finding> {
     let rows = rows(record);
     let depth = depth(&rows);
     let mut found = Vec::new();
-    if let (Some(rbf), Some(tsa)) = (evaluations(&rows, "rbf", depth - depth.min(1)), evaluations(&rows, "tsa", depth - depth.min(1))) {
+    if let (Some(rbf), Some(tsa)) =
+        (evaluations(&rows, "rbf", depth - depth.min(1)), evaluations(&rows, "tsa", depth - depth.min(1)))
+    {
         let clock = match (seconds(record, "rbf", depth as u32), seconds(record, "tsa", depth as u32)) {
             (Some(rbf), Some(tsa)) if tsa > 0.0 => format!("; on the clock {}, as we compute both", short(rbf / tsa)),
             _ => String::new(),
@@ -107,8 +108,7 @@ pub(super) fn sections(page: &mut Page, record: &Record, plan: &Pipelines, diges
         mean(rows.iter().filter(|r| r.method == method).map(|r| if check { r.check } else { r.utility }))
     };
     let ranked = |check: bool| {
-        let mut all: Vec<(f64, &String)> =
-            methods.iter().filter_map(|m| Some((over_all(m, check)?, m))).collect();
+        let mut all: Vec<(f64, &String)> = methods.iter().filter_map(|m| Some((over_all(m, check)?, m))).collect();
         all.sort_by(|a, b| b.0.total_cmp(&a.0));
         all
     };
@@ -126,8 +126,8 @@ pub(super) fn sections(page: &mut Page, record: &Record, plan: &Pipelines, diges
             ],
         ));
     }
-    super::page::winners_section(page, digest);
-    super::page::findings_section(page, &record.plan, digest);
+    super::winners_section(page, digest);
+    super::findings_section(page, &record.plan, digest);
     times(page, record, &rows, depth);
     imbalances(page, plan, &rows, &methods);
     page.details(&format!("The {} pipelines", names.len()), |page| {
@@ -138,7 +138,8 @@ pub(super) fn sections(page: &mut Page, record: &Record, plan: &Pipelines, diges
                 let row = of().next().map_or((0, 0), |r| (r.documents, r.positives));
                 let mut cells = vec![(*name).to_owned(), row.0.to_string(), row.1.to_string()];
                 cells.extend(methods.iter().map(|m| {
-                    mean(of().filter(|r| r.method == *m).map(|r| r.utility)).map_or(String::new(), |v| format!("{v:.3}"))
+                    mean(of().filter(|r| r.method == *m).map(|r| r.utility))
+                        .map_or(String::new(), |v| format!("{v:.3}"))
                 }));
                 cells
             })
@@ -163,13 +164,26 @@ fn times(page: &mut Page, record: &Record, rows: &[&PipelineRow], depth: usize) 
         let mut row = vec![format!("step {step} (level {})", depth + 1 - step)];
         row.extend([cell(clock[0]), cell(clock[1]), ratio(clock[0], clock[1])]);
         row.extend([cell(counted[0]), cell(counted[1]), ratio(counted[0], counted[1])]);
-        row.extend(paper.map_or([String::new(), String::new(), String::new()], |p| [short(p.1), short(p.2), p.3.to_string()]));
+        row.extend(
+            paper.map_or([String::new(), String::new(), String::new()], |p| [short(p.1), short(p.2), p.3.to_string()]),
+        );
         table.push(row);
     }
     page.section("Time");
     page.text("Up to each calibrate step, over all pipelines, on the balanced set. Utilities are counted as the pseudo-code of the paper computes them; ours shares work between them, so the clock tells another ratio.");
     page.table(
-        &["up to", "rbf s", "tsa s", "ratio", "rbf utilities", "tsa utilities", "ratio", "addis: rbf s", "tsa s", "ratio"],
+        &[
+            "up to",
+            "rbf s",
+            "tsa s",
+            "ratio",
+            "rbf utilities",
+            "tsa utilities",
+            "ratio",
+            "addis: rbf s",
+            "tsa s",
+            "ratio",
+        ],
         &table,
     );
 }
@@ -180,8 +194,7 @@ fn imbalances(page: &mut Page, plan: &Pipelines, rows: &[&PipelineRow], methods:
     header.extend(methods.iter().map(|m| format!("{m}, other documents")));
     header.extend(["addis: rbf".to_owned(), "addis: tsa".into()]);
     let mut table = Vec::new();
-    let mut series: Vec<Series> =
-        methods.iter().map(|m| Series { name: m.clone(), ..Series::default() }).collect();
+    let mut series: Vec<Series> = methods.iter().map(|m| Series { name: m.clone(), ..Series::default() }).collect();
     for &exponent in &plan.imbalance {
         let values: Vec<Option<(f64, f64)>> = methods.iter().map(|m| f1(rows, m, exponent)).collect();
         let cell = |v: Option<f64>| v.map_or(String::new(), |v| format!("{v:.3}"));
@@ -204,5 +217,9 @@ fn imbalances(page: &mut Page, plan: &Pipelines, rows: &[&PipelineRow], methods:
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     page.table(&header, &table);
     let plot = lines("F1 by imbalance", &Axis::linear("i of the imbalance 2^-i"), &Axis::linear("F1"), &series);
-    page.figure("imbalance", plot, "Mean over pipelines, on the documents that thresholds were selected on; dashed: the paper's.");
+    page.figure(
+        "imbalance",
+        plot,
+        "Mean over pipelines, on the documents that thresholds were selected on; dashed: the paper's.",
+    );
 }
