@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use tamis::counts::{CountOptions, Counts};
 use tamis::corpus::synth::{self, Shape};
+use tamis::counts::{CountOptions, Counts};
 use tamis::label::{NodeRecord, Separator, Taxonomy, TaxonomyOptions};
 use tamis::study::{
     BUILT_IN, BuiltIn, CorpusNote, Estimate, Folder, Grid, Material, Plan, Record, estimate, run as run_plan,
@@ -51,6 +51,9 @@ pub(crate) struct Args {
     /// corpora have their own.
     #[arg(long, value_name = "FILE|names")]
     taxonomy: Option<PathBuf>,
+    /// Save plots as PNG too, beside the SVG files.
+    #[arg(long)]
+    png: bool,
     #[command(flatten)]
     read: ReadArgs,
 }
@@ -70,6 +73,14 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
     // Of seeds, the command line's wins over the plan's, and the plan's over the usual one.
     let seed = if global.seed == 1 { plan.seed.unwrap_or(1) } else { global.seed };
+    let built_in = args.corpus.iter().all(|path| path.to_string_lossy().starts_with("synth:"));
+    match (&args.taxonomy, plan.needs_taxonomy()) {
+        (Some(_), false) => bail!("study {} uses no taxonomy: leave --taxonomy out", plan.name),
+        (None, true) if !built_in => {
+            bail!("a study along pipelines needs the taxonomy of the labels: --taxonomy FILE, or --taxonomy names")
+        }
+        _ => {}
+    }
     let corpus = if plan.needs_corpus() { Some(read(&args, &plan, seed, global)?) } else { None };
     let counts = corpus.as_ref().map(|(_, counts)| counts);
     let taxonomy = match (&corpus, plan.needs_taxonomy()) {
@@ -81,7 +92,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         return dry_run(&plan, corpus.as_ref(), material, seed, global);
     }
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.study", plan.name)));
-    let note = corpus.as_ref().map(|(source, counts)| CorpusNote::of(source, counts, taxonomy.as_ref()));
+    let note = corpus.as_ref().map(|(source, counts)| CorpusNote {
+        taxonomy: args.taxonomy.as_ref().map(|path| path.display().to_string()),
+        ..CorpusNote::of(source, counts, taxonomy.as_ref())
+    });
     let begin = if args.resume { Folder::resume } else { Folder::create };
     let mut rows = begin(&folder, &plan, &text, seed, note)?;
     match run_plan(&plan, material, seed, &mut rows, &global.progress()) {
@@ -98,7 +112,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         Err(error) => return Err(error.into()),
     }
     drop(rows);
-    let digest = write_report(&folder)?;
+    let digest = write_report(&folder, args.png)?;
     print_digest(&digest, &folder, global)
 }
 
@@ -142,7 +156,7 @@ fn taxonomy(args: &Args, source: &str, counts: &Counts) -> anyhow::Result<Taxono
             let record = |(id, parent, name)| NodeRecord { id, parent, name: Some(name) };
             Taxonomy::try_from(synth::taxonomy(shape).into_iter().map(record).collect::<Vec<_>>())?
         }
-        (None, None) => bail!("a study along pipelines needs the taxonomy of the labels: --taxonomy FILE, or names"),
+        (None, None) => bail!("{source}: which taxonomy are its labels in? Give --taxonomy FILE, or --taxonomy names"),
     };
     found.align(&counts.labels)?;
     Ok(found)

@@ -30,6 +30,9 @@ const FORMAT: u32 = 1;
 pub struct CorpusNote {
     /// What the user called it.
     pub source: String,
+    /// What the user called the taxonomy, where one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taxonomy: Option<String>,
     /// Documents that took part.
     pub documents: usize,
     /// Their terms.
@@ -75,6 +78,7 @@ impl CorpusNote {
         }
         Self {
             source: source.to_owned(),
+            taxonomy: None,
             documents: counts.len(),
             terms: counts.vocabulary.len(),
             labels: counts.labels.len(),

@@ -23,8 +23,10 @@ use crate::{Error, Progress, Result};
 pub struct Pipelines {
     /// Splits: nodes are trained on one part; half of the other selects thresholds, half checks them.
     pub splits: SplitPlan,
-    /// Pipelines of so many levels that end at a leaf; when there are none, the longest there are.
+    /// Pipelines of so many levels that end at a leaf.
     pub depth: usize,
+    /// Fewest pipelines: where a taxonomy has not so many of the depth asked for, those a level shorter are taken.
+    pub fewest: usize,
     /// At most so many of them, those with most documents; 0 for all.
     pub most: usize,
     /// Fewest documents of a pipeline's end in each half.
@@ -56,6 +58,7 @@ impl Default for Pipelines {
         Self {
             splits: SplitPlan::Random { test: 0.5, times: 1 },
             depth: 4,
+            fewest: 5,
             most: 24,
             least: 20,
             classifier: ClassifierSpec::Knn(KnnOptions::WKNN),
@@ -90,8 +93,14 @@ impl Pipelines {
         if matches!(self.classifier, ClassifierSpec::Svm(_)) {
             return Err(("pipelines.classifier", "the scores of svm have no bounds; take wknn, knn or bayes".into()));
         }
-        if self.depth == 0 || self.features == 0 || self.per_node < 2 || self.documents < 2 {
-            return Err(("pipelines", "depth, features, per_node and documents must allow for something".into()));
+        let counts = [
+            ("pipelines.depth", self.depth, 1),
+            ("pipelines.features", self.features, 1),
+            ("pipelines.per_node", self.per_node, 2),
+            ("pipelines.documents", self.documents, 2),
+        ];
+        if let Some((key, _, least)) = counts.into_iter().find(|(_, value, least)| value < least) {
+            return Err((key, format!("at least {least}")));
         }
         Ok(())
     }
@@ -162,7 +171,7 @@ impl<'a> PipelineStudy<'a> {
                 continue;
             }
             if skip == 0 {
-                sink.unit(&[self.describe(number, split)])?;
+                sink.unit(&[Row::Split(SplitRow::of(number as u32 + 1, split, self.counts))])?;
                 progress.add(1);
             }
             let ends = &self.ends[skip.saturating_sub(1)..];
@@ -263,33 +272,6 @@ impl<'a> PipelineStudy<'a> {
         rows.sort_unstable();
         table.select_rows(&rows)
     }
-
-    fn describe(&self, number: usize, split: &Split) -> Row {
-        let mut trained = vec![false; self.counts.labels.len()];
-        let mut terms = vec![false; self.counts.vocabulary.len()];
-        for &row in &split.train {
-            self.counts.assignments.row_indices(row).iter().for_each(|&l| trained[l as usize] = true);
-            self.counts.matrix.row_indices(row).iter().for_each(|&t| terms[t as usize] = true);
-        }
-        let count = |flags: &[bool]| flags.iter().filter(|f| **f).count();
-        let mut missing = vec![false; trained.len()];
-        let mut untrained_documents = 0;
-        for &row in &split.test {
-            let labels = self.counts.assignments.row_indices(row);
-            labels.iter().filter(|l| !trained[**l as usize]).for_each(|&l| missing[l as usize] = true);
-            untrained_documents += usize::from(labels.iter().any(|&l| !trained[l as usize]));
-        }
-        let name = |(label, _): (usize, &bool)| self.counts.labels.name(label as u32).to_owned();
-        Row::Split(SplitRow {
-            split: number as u32 + 1,
-            train: split.train.len(),
-            test: split.test.len(),
-            terms: count(&terms),
-            labels: count(&trained),
-            untrained: missing.iter().enumerate().filter(|(_, m)| **m).map(name).collect(),
-            untrained_documents,
-        })
-    }
 }
 
 /// The ends of the pipelines that are run: leaves at the depth asked for with enough documents on either side in every
@@ -309,14 +291,16 @@ fn ends(plan: &Pipelines, counts: &Counts, taxonomy: &Taxonomy, splits: &[Split]
     }
     let enough = |&node: &u32| fewest[node as usize] >= plan.least.max(1);
     let leaves: Vec<u32> = taxonomy.leaves().filter(enough).collect();
-    let longest = leaves.iter().map(|&n| taxonomy.depth(n)).max().unwrap_or(0);
-    let depth = if leaves.iter().any(|&n| taxonomy.depth(n) == plan.depth) { plan.depth } else { longest };
-    let mut ends: Vec<u32> = leaves.into_iter().filter(|&n| taxonomy.depth(n) == depth).collect();
+    let of = |depth: usize| leaves.iter().filter(|&&n| taxonomy.depth(n) == depth).count();
+    let depths = || (1..=plan.depth).rev();
+    let depth =
+        depths().find(|&depth| of(depth) >= plan.fewest.max(1)).or_else(|| depths().find(|&depth| of(depth) > 0));
+    let mut ends: Vec<u32> = leaves.iter().copied().filter(|&n| Some(taxonomy.depth(n)) == depth).collect();
     if ends.is_empty() {
         return Err(Error::data(format!(
-            "no leaf of the taxonomy has {} documents in each half of the test documents: take a larger corpus, or lower \
-             pipelines.least",
-            plan.least
+            "no leaf of the taxonomy at most {} levels deep has {} documents in each half of the test documents: take a larger \
+             corpus, or lower pipelines.least",
+            plan.depth, plan.least
         )));
     }
     ends.sort_by_key(|&n| (std::cmp::Reverse(fewest[n as usize]), n));

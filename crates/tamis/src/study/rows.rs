@@ -7,6 +7,8 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::plan::Size;
+use crate::corpus::Split;
+use crate::counts::Counts;
 use crate::features::search::Ended;
 use crate::measure::Measure;
 use crate::measure::simulation::Judged;
@@ -193,6 +195,36 @@ pub struct PipelineRow {
     pub steps: Vec<u64>,
     /// Whether nothing better exists.
     pub proven: bool,
+}
+
+impl SplitRow {
+    /// Describes a split, counted from 1.
+    pub(super) fn of(number: u32, split: &Split, counts: &Counts) -> Self {
+        let mut trained = vec![false; counts.labels.len()];
+        let mut terms = vec![false; counts.vocabulary.len()];
+        for &row in &split.train {
+            counts.assignments.row_indices(row).iter().for_each(|&l| trained[l as usize] = true);
+            counts.matrix.row_indices(row).iter().for_each(|&t| terms[t as usize] = true);
+        }
+        let mut missing = vec![false; trained.len()];
+        let mut untrained_documents = 0;
+        for &row in &split.test {
+            let labels = counts.assignments.row_indices(row);
+            labels.iter().filter(|l| !trained[**l as usize]).for_each(|&l| missing[l as usize] = true);
+            untrained_documents += usize::from(labels.iter().any(|&l| !trained[l as usize]));
+        }
+        let count = |flags: &[bool]| flags.iter().filter(|f| **f).count();
+        let name = |(label, _): (usize, &bool)| counts.labels.name(label as u32).to_owned();
+        Self {
+            split: number,
+            train: split.train.len(),
+            test: split.test.len(),
+            terms: count(&terms),
+            labels: count(&trained),
+            untrained: missing.iter().enumerate().filter(|(_, missing)| **missing).map(name).collect(),
+            untrained_documents,
+        }
+    }
 }
 
 impl Row {

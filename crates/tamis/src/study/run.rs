@@ -318,25 +318,7 @@ impl<'a> Study<'a> {
 
     /// The row of a split, and the profile of its selectors.
     fn describe(&self, split: usize, table: &Contingency) -> Result<Vec<Row>> {
-        let Split { train, test } = &self.splits[split];
-        let untrained = |label: u32| table.label_documents()[label as usize] == 0;
-        let labels_of = |row: usize| self.counts.assignments.row_indices(row);
-        let mut missing = vec![false; self.counts.labels.len()];
-        let mut untrained_documents = 0;
-        for &row in test {
-            labels_of(row).iter().filter(|l| untrained(**l)).for_each(|&l| missing[l as usize] = true);
-            untrained_documents += usize::from(labels_of(row).iter().any(|l| untrained(*l)));
-        }
-        let name = |(label, _): (usize, &bool)| self.counts.labels.name(label as u32).to_owned();
-        let mut rows = vec![Row::Split(SplitRow {
-            split: split as u32 + 1,
-            train: train.len(),
-            test: test.len(),
-            terms: table.df().iter().filter(|df| **df > 0).count(),
-            labels: table.label_documents().iter().filter(|n| **n > 0).count(),
-            untrained: missing.iter().enumerate().filter(|(_, missing)| **missing).map(name).collect(),
-            untrained_documents,
-        })];
+        let mut rows = vec![Row::Split(SplitRow::of(split as u32 + 1, &self.splits[split], self.counts))];
         if let Some(profile) = &self.grid.profile {
             rows.extend(self.profile(profile, split, table)?);
         }

@@ -38,7 +38,7 @@ pub fn report(record: &Record) -> Result<(Page, Digest)> {
         Work::Pipelines(plan) => {
             digest.warnings = warnings(plan.splits.count(), &record.rows);
             pipelines::sections(&mut page, record, plan, &mut digest);
-            splits_section(&mut page, record, &plan.splits, &digest);
+            splits_section(&mut page, record, &plan.splits);
         }
         Work::Grid(grid) => {
             digest.warnings = warnings(grid.splits.count(), &record.rows);
@@ -62,7 +62,7 @@ pub fn report(record: &Record) -> Result<(Page, Digest)> {
             searches_section(&mut page, record);
             profile_section(&mut page, plan, &record.rows);
             lambda_section(&mut page, plan, grid, &record.rows);
-            splits_section(&mut page, record, &grid.splits, &digest);
+            splits_section(&mut page, record, &grid.splits);
         }
     }
     how_section(&mut page, record);
@@ -75,7 +75,7 @@ fn winners_section(page: &mut Page, digest: &Digest) {
         page.heading(heading).text(&sentences.join(" "));
     }
     for warning in &digest.warnings {
-        page.text(&format!("Note: {warning}"));
+        page.text(&format!("Note: {warning}."));
     }
 }
 
@@ -89,14 +89,19 @@ fn findings_section(page: &mut Page, plan: &Plan, digest: &Digest) {
         .iter()
         .map(|f| {
             let verdict = match f.confirmed {
-                Some(true) => "seen again",
-                Some(false) => "not seen",
-                None => "not tested",
+                Some(true) => "seen\u{a0}again",
+                Some(false) => "not\u{a0}seen",
+                None => "not\u{a0}tested",
             };
             vec![f.paper.clone(), f.ours.clone(), verdict.to_owned()]
         })
         .collect();
     page.table(&["The paper", "Here", ""], &rows);
+}
+
+/// "1 split", "2 splits".
+pub(super) fn many(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn splits(rows: &[Row]) -> Vec<&SplitRow> {
@@ -108,13 +113,13 @@ fn warnings(all: usize, rows: &[Row]) -> Vec<String> {
     let lacking: Vec<&SplitRow> = splits(rows).into_iter().filter(|s| !s.untrained.is_empty()).collect();
     if let Some(worst) = lacking.iter().max_by_key(|s| s.untrained.len()) {
         said.push(format!(
-            "on {} of {} splits some labels of test documents have no training document and cannot be found; on split {} \
-             these are {} labels of {} documents",
+            "on {} of {} some labels of test documents have no training document and cannot be found; on split {} these are \
+             {}, on {}",
             lacking.len(),
-            all,
+            many(all, "split"),
             worst.split,
-            worst.untrained.len(),
-            worst.untrained_documents
+            many(worst.untrained.len(), "label"),
+            many(worst.untrained_documents, "document")
         ));
     }
     let results = rows.iter().filter_map(|row| if let Row::Result(result) = row { Some(result) } else { None });
@@ -132,16 +137,13 @@ fn warnings(all: usize, rows: &[Row]) -> Vec<String> {
     said
 }
 
-fn splits_section(page: &mut Page, record: &Record, how: &SplitPlan, digest: &Digest) {
+fn splits_section(page: &mut Page, record: &Record, how: &SplitPlan) {
     page.section("Corpus and splits");
     if let Some(corpus) = &record.corpus {
         page.text(&format!(
             "{}: {} documents, {} terms, {} labels took part (fingerprint {}). Split by {} with seed {}.",
             corpus.source, corpus.documents, corpus.terms, corpus.labels, corpus.fingerprint, how, record.seed
         ));
-    }
-    for warning in &digest.warnings {
-        page.text(&format!("Note: {warning}."));
     }
     let row = |s: &SplitRow| {
         let mut missing = s.untrained.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
@@ -159,7 +161,7 @@ fn splits_section(page: &mut Page, record: &Record, how: &SplitPlan, digest: &Di
         ]
     };
     let rows: Vec<Vec<String>> = splits(&record.rows).into_iter().map(row).collect();
-    page.details(&format!("The {} splits", rows.len()), |page| {
+    page.details(&format!("The {}", many(rows.len(), "split")), |page| {
         let header = ["split", "training", "test", "terms", "labels", "labels without training documents", "which"];
         page.table(&header, &rows);
     });
@@ -168,8 +170,10 @@ fn splits_section(page: &mut Page, record: &Record, how: &SplitPlan, digest: &Di
 fn how_section(page: &mut Page, record: &Record) {
     page.section("To run it again");
     let corpus = record.corpus.as_ref().map_or(String::new(), |c| format!(" --corpus {}", c.source));
-    page.code(&format!("tamis study {}{corpus} --seed {}", record.plan.name, record.seed));
-    page.text("The plan, all rows (rows.jsonl, rows.csv) and the plots as SVG files are beside this page. Times are of the machine it ran on and are kept apart, in times.jsonl.");
+    let taxonomy = record.corpus.as_ref().and_then(|c| c.taxonomy.as_ref());
+    let taxonomy = taxonomy.map_or(String::new(), |t| format!(" --taxonomy {t}"));
+    page.code(&format!("tamis study plan.toml{corpus}{taxonomy} --seed {}", record.seed));
+    page.text("The plan, all rows (rows.jsonl, rows.csv, rows.parquet) and the plots (figures) are beside this page. Times are of the machine it ran on and are kept apart, in times.jsonl.");
     if let Some(grid) = record.plan.grid() {
         let list = |items: Vec<String>| items.join(", ");
         let rows = vec![

@@ -56,7 +56,14 @@ impl Plan {
         } else if let Some(pipelines) = raw.pipelines {
             let span = pipelines.span();
             let pipelines = pipelines.into_inner();
-            pipelines.check().map_err(|(key, reason)| source.error(span, key, reason))?;
+            if raw.splits.is_some() || raw.selectors.is_some() || raw.measures.is_some() {
+                return Err(source.error(
+                    span,
+                    "pipelines",
+                    "pipelines have keys of their own: [splits], [selectors] and [measures] do not go with them",
+                ));
+            }
+            pipelines.check().map_err(|(key, reason)| source.error(source.key_in(span, key), key, reason))?;
             Work::Pipelines(Box::new(pipelines))
         } else {
             let parts = GridParts {
@@ -228,6 +235,27 @@ list = ["RPrec"]
         assert!(set(&["sizes.at=[0]"]).unwrap_err().to_string().contains("p.toml with --set:"));
         assert!(set(&["sizes"]).is_err());
         assert!(set(&["name.x=1"]).unwrap_err().to_string().contains("name is no section"));
+    }
+
+    #[test]
+    fn pipelines_are_checked() {
+        let with = |line: &str| format!("name = \"p\"\n[corpus]\nlabelled = true\n[pipelines]\ndepth = 3\n{line}\n");
+        let plan = Plan::parse(&with("methods = [\"tsa\"]"), "p").unwrap();
+        assert!(plan.needs_taxonomy() && matches!(&plan.work, Work::Pipelines(p) if p.depth == 3));
+        for (line, expected) in [
+            ("tsa_step = 0.0", "p.toml:6: pipelines.tsa_step: a step is above 0"),
+            ("rbf_step = 1.5", "p.toml:6: pipelines.rbf_step: a step is above 0"),
+            ("methods = []", "p.toml:6: pipelines.methods: at least one"),
+            ("methods = [\"best\"]", "p.toml:6: pipelines.methods: "),
+            ("imbalance = [-1]", "p.toml:6: pipelines.imbalance: exponents"),
+            ("classifier = \"svm\"", "p.toml:6: pipelines.classifier: the scores of svm"),
+            ("features = 0", "p.toml:6: pipelines.features: at least"),
+            ("steps = 3", "p.toml:6: pipelines.steps: unknown field"),
+            ("[splits]\nhow = \"given\"", "p.toml:4: pipelines: pipelines have keys of their own"),
+        ] {
+            let found = error(&with(line));
+            assert!(found.starts_with(expected), "{found}\n  instead of {expected}");
+        }
     }
 
     #[test]

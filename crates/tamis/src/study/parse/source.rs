@@ -72,6 +72,23 @@ impl Source<'_> {
         Ok(list)
     }
 
+    /// Where a key stands in the section that begins at a place; the section where the key is not written.
+    pub(super) fn key_in(&self, section: Range<usize>, key: &str) -> Range<usize> {
+        let name = key.rsplit('.').next().unwrap_or(key);
+        let mut at = section.start;
+        for (number, line) in self.text[section.start..].split_inclusive('\n').enumerate() {
+            let trimmed = line.trim_start();
+            if number > 0 && trimmed.starts_with('[') {
+                break;
+            }
+            if trimmed.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with('=')) {
+                return at..at + line.len();
+            }
+            at += line.len();
+        }
+        section
+    }
+
     pub(super) fn missing(&self, section: &str) -> Error {
         Error::malformed_file(
             &self.path,
