@@ -23,6 +23,9 @@ pub(super) fn arena_section(page: &mut Page, plan: &Plan, arena: &Arena, summari
             100.0 * level
         ),
     );
+    if let Some(plot) = figures::quality_top(arena, most, level) {
+        page.figure(&name("quality-top"), plot, "The same, near the top.");
+    }
     summary_table(page, arena, summaries);
     if arena.over == Over::Splits && arena.curves[0].values[0].len() > 1 {
         for (what, map) in figures::dots(arena) {
@@ -69,13 +72,14 @@ pub(super) fn arena_section(page: &mut Page, plan: &Plan, arena: &Arena, summari
 }
 
 fn summary_table(page: &mut Page, arena: &Arena, summaries: &[Summary]) {
+    let alone = arena.curves.iter().all(|c| c.values.iter().all(|of_size| of_size.len() < 2));
     let row = |s: &Summary| {
         let Summary { robustness: r, .. } = s;
         let better = if s.compared == 0 { String::new() } else { format!("{} of {}", s.always_better, s.compared) };
         vec![
             s.selector.clone(),
             format!("{:.4}", arena.shown(s.peak.mean)),
-            format!("{:.4}", s.peak.standard_error),
+            if alone { String::new() } else { format!("{:.4}", s.peak.standard_error) },
             s.peak.size.to_string(),
             format!("{:.4}", arena.shown(s.area)),
             format!("{} – {}", r.from, r.to),
