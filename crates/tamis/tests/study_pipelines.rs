@@ -83,19 +83,19 @@ fn rows_of_pipelines() {
     }
     assert!(sink.rows == whole);
 
-    // Four levels; no method beats the proven optimum, and it is proven here.
+    // Of four levels there are not enough. No method beats the proven optimum, and it is proven here.
     for of_one in rows.chunk_by(|a, b| (&a.pipeline, &a.imbalance, a.split) == (&b.pipeline, &b.imbalance, b.split)) {
         let exact = of_one.iter().find(|r| r.method == "exact").unwrap();
         assert!(exact.proven && exact.positives * 2 == exact.documents && exact.documents <= 50);
         for row in of_one {
-            assert_eq!((row.thresholds.len(), row.pipeline.matches(" > ").count()), (4, 3));
+            assert_eq!((row.thresholds.len(), row.pipeline.matches(" > ").count()), (3, 2));
             assert!(row.utility <= exact.utility && (0.0..=1.0).contains(&row.check), "{row:?}");
-            assert_eq!(row.steps.len(), if row.imbalance == Imbalance::power(0).to_string() { 4 } else { 0 });
+            assert_eq!(row.steps.len(), if row.imbalance == Imbalance::power(0).to_string() { 3 } else { 0 });
         }
     }
-    // The brute force's pseudo-code visits every point of the grid: 11, 11², 11³, 11⁴.
+    // The brute force's pseudo-code visits every point of the grid: 11, 11², 11³.
     let rbf = rows.iter().find(|r| r.method == "rbf" && !r.steps.is_empty()).unwrap();
-    assert_eq!(rbf.steps, [11, 121, 1331, 14_641]);
+    assert_eq!(rbf.steps, [11, 121, 1331]);
 }
 
 /// The check is on documents that neither trained nodes nor selected thresholds: computed here the obvious way.
@@ -119,7 +119,7 @@ fn checks_are_on_other_documents() {
     let table = score_tables(&counts, &split.train, &split.test, &taxonomy, &[end], &nodes, &Silent).unwrap().remove(0);
     let (mut right, mut wrong, mut missed, mut positives, mut negatives) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for document in (1..table.documents()).step_by(2) {
-        let accepted = (0..4).all(|level| table.level(level)[document] >= row.thresholds[level]);
+        let accepted = (0..3).all(|level| table.level(level)[document] >= row.thresholds[level]);
         match (table.truth()[document], accepted) {
             (true, true) => right += 1.0,
             (true, false) => missed += 1.0,
