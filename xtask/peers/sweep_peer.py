@@ -25,7 +25,7 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", Path(__file__).parents[2] / "ta
 FOLDER = TARGET / "tmp/sweep"
 ABOUT = json.loads((FOLDER / "about.json").read_text())
 GRID = "reuters: the preliminary grid, 2 threads"
-K, BLOCK = 100, int(os.environ.get("BLOCK", "64"))
+K, BLOCK = 100, 256
 
 
 def read(name):
