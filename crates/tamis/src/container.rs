@@ -13,7 +13,12 @@
 //!
 //! Integers are little-endian. Opening verifies every byte: header and sections by their hashes, gaps by being zero,
 //! the end by the length. Sections are used where they lie in the memory map, without copies.
+//!
+//! In small files (asked for by the writer) a section is compressed with Zstandard where that helps. The last byte of
+//! its name, a blank otherwise, is then a digit: the width of the numbers whose first, second, … bytes were put
+//! together before compressing. The hash is of what lies in the file.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -29,24 +34,39 @@ const ALIGN: usize = 64;
 const ENTRY: usize = 64;
 const HEAD: usize = 32;
 const HASH: usize = 32;
+/// Beyond this level models become hardly smaller and writing them much slower.
+const COMPRESSION: i32 = 15;
 
 /// A file being put together.
 pub(crate) struct Builder {
     kind: [u8; 8],
     version: u32,
-    sections: Vec<([u8; 16], Vec<u8>)>,
+    small: bool,
+    /// Name, width of its numbers, content.
+    sections: Vec<([u8; 16], usize, Vec<u8>)>,
 }
 
 impl Builder {
     /// An empty file of a kind (at most 8 ASCII characters).
     pub(crate) fn new(kind: &str, version: u32) -> Self {
-        Self { kind: padded(kind), version, sections: Vec::new() }
+        Self { kind: padded(kind), version, small: false, sections: Vec::new() }
     }
 
-    /// Adds a section; names have at most 16 ASCII characters and are used once.
+    /// Sections will be compressed where that makes them smaller.
+    pub(crate) fn small(mut self) -> Self {
+        self.small = true;
+        self
+    }
+
+    /// Adds a section; names have at most 15 ASCII characters and are used once.
     pub(crate) fn add(&mut self, name: &str, bytes: Vec<u8>) {
-        debug_assert!(self.sections.iter().all(|(other, _)| *other != padded::<16>(name)));
-        self.sections.push((padded(name), bytes));
+        self.add_numbers(name, 1, bytes);
+    }
+
+    fn add_numbers(&mut self, name: &str, width: usize, bytes: Vec<u8>) {
+        let name = padded(name);
+        debug_assert!(name[15] == b' ' && self.sections.iter().all(|(other, ..)| *other != name));
+        self.sections.push((name, width, bytes));
     }
 
     /// Adds all sections of another builder.
@@ -56,7 +76,7 @@ impl Builder {
 
     /// Adds numbers as a section.
     pub(crate) fn add_slice<T: IntoBytes + Immutable>(&mut self, name: &str, values: &[T]) {
-        self.add(name, values.as_bytes().to_vec());
+        self.add_numbers(name, size_of::<T>(), values.as_bytes().to_vec());
     }
 
     /// Writes the file.
@@ -68,7 +88,12 @@ impl Builder {
         header.extend((self.sections.len() as u32).to_le_bytes());
         let mut at = aligned(HEAD + self.sections.len() * ENTRY + HASH);
         let mut table = Vec::new();
-        for (name, bytes) in &self.sections {
+        let mut sections = Vec::with_capacity(self.sections.len());
+        for (name, width, bytes) in &self.sections {
+            let compressed = if self.small { compress(*name, *width, bytes)? } else { None };
+            sections.push(compressed.unwrap_or_else(|| (*name, Cow::Borrowed(bytes))));
+        }
+        for (name, bytes) in &sections {
             table.extend(name);
             table.extend((at as u64).to_le_bytes());
             table.extend((bytes.len() as u64).to_le_bytes());
@@ -86,13 +111,50 @@ impl Builder {
             out.write_all(&[0; ALIGN][..zeros])
         };
         gap(out, &mut written)?;
-        for (_, bytes) in &self.sections {
+        for (_, bytes) in &sections {
             out.write_all(bytes)?;
             written += bytes.len();
             gap(out, &mut written)?;
         }
         Ok(())
     }
+}
+
+/// Numbers that are close to each other differ in their low bytes: with all first bytes together, then all second
+/// ones, the rest compresses to nothing.
+fn shuffled(bytes: &[u8], width: usize) -> Vec<u8> {
+    (0..width).flat_map(|byte| bytes.iter().skip(byte).step_by(width).copied()).collect()
+}
+
+fn unshuffled(bytes: &[u8], width: usize) -> Vec<u8> {
+    shuffled(bytes, (bytes.len() / width).max(1))
+}
+
+/// The section under its new name, if it becomes smaller.
+fn compress(name: [u8; 16], width: usize, bytes: &[u8]) -> io::Result<Option<([u8; 16], Cow<'static, Vec<u8>>)>> {
+    let mut best: Option<(usize, Vec<u8>)> = None;
+    for width in if matches!(width, 2 | 4 | 8) { vec![1, width] } else { vec![1] } {
+        let packed = zstd::bulk::compress(&shuffled(bytes, width), COMPRESSION)?;
+        if packed.len() < best.as_ref().map_or(bytes.len(), |(_, b)| b.len()) {
+            best = Some((width, packed));
+        }
+    }
+    Ok(best.map(|(width, packed)| {
+        let mut name = name;
+        name[15] = b'0' + width as u8;
+        (name, Cow::Owned(packed))
+    }))
+}
+
+/// What [`compress`] packed; `None` when it is not that.
+fn decompress(packed: &[u8], width: usize) -> Option<Held> {
+    let length = usize::try_from(zstd::zstd_safe::get_frame_content_size(packed).ok()??).ok()?;
+    // Zstandard cannot do better than this, so a larger claim is false and would only take memory.
+    if length > packed.len().saturating_mul(1 << 17) || !length.is_multiple_of(width) {
+        return None;
+    }
+    let bytes = zstd::bulk::decompress(packed, length).ok().filter(|b| b.len() == length)?;
+    Some(Held::new(&unshuffled(&bytes, width)))
 }
 
 fn aligned(at: usize) -> usize {
@@ -106,10 +168,30 @@ fn padded<const N: usize>(name: &str) -> [u8; N] {
     out
 }
 
+/// Bytes held as wide integers, so that sections are aligned as in a map.
+struct Held(Vec<u128>, usize);
+
+impl Held {
+    fn new(bytes: &[u8]) -> Self {
+        let mut words = vec![0u128; bytes.len().div_ceil(16)];
+        words.as_mut_bytes()[..bytes.len()].copy_from_slice(bytes);
+        Self(words, bytes.len())
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.0.as_bytes()[..self.1]
+    }
+}
+
 enum Bytes {
     Mapped(Mmap),
-    /// Held as wide integers, so that sections are aligned as in a map.
-    Held(Vec<u128>, usize),
+    Held(Held),
+}
+
+/// Where a section's content is.
+enum Section {
+    InFile(Range<usize>),
+    Unpacked(Held),
 }
 
 impl std::ops::Deref for Bytes {
@@ -118,7 +200,7 @@ impl std::ops::Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Self::Mapped(map) => map,
-            Self::Held(words, length) => &words.as_bytes()[..*length],
+            Self::Held(held) => held.bytes(),
         }
     }
 }
@@ -128,7 +210,8 @@ pub(crate) struct Container {
     path: PathBuf,
     bytes: Bytes,
     version: u32,
-    sections: Vec<(String, Range<usize>)>,
+    /// Name, size in the file, content.
+    sections: Vec<(String, usize, Section)>,
 }
 
 impl Container {
@@ -164,9 +247,7 @@ impl Container {
 
     /// Verifies a file that is in memory already; `path` is for messages.
     pub(crate) fn from_bytes(path: &Path, bytes: &[u8], kind: &str, newest: u32) -> Result<Self> {
-        let mut words = vec![0u128; bytes.len().div_ceil(16)];
-        words.as_mut_bytes()[..bytes.len()].copy_from_slice(bytes);
-        Self::verified(path, Bytes::Held(words, bytes.len()), kind, newest)
+        Self::verified(path, Bytes::Held(Held::new(bytes)), kind, newest)
     }
 
     fn verified(path: &Path, bytes: Bytes, kind: &str, newest: u32) -> Result<Self> {
@@ -207,7 +288,7 @@ impl Container {
         let mut sections = Vec::with_capacity(count);
         let mut end = hash_end;
         for entry in (HEAD..table_end).step_by(ENTRY) {
-            let name = String::from_utf8_lossy(&bytes[entry..entry + 16]).trim_end().to_owned();
+            let name = String::from_utf8_lossy(&bytes[entry..entry + 15]).trim_end().to_owned();
             let start = u64_at(entry + 16) as usize;
             let length = u64_at(entry + 24) as usize;
             let range = start..start.saturating_add(length);
@@ -220,7 +301,15 @@ impl Container {
                 return Err(damaged(format!("section {name} is not what was written")));
             }
             end = range.end;
-            sections.push((name, range));
+            let section = match bytes[entry + 15] {
+                b' ' => Section::InFile(range),
+                width @ (b'1' | b'2' | b'4' | b'8') => Section::Unpacked(
+                    decompress(&bytes[range], usize::from(width - b'0'))
+                        .ok_or_else(|| damaged(format!("section {name} cannot be unpacked")))?,
+                ),
+                _ => return Err(damaged(format!("section {name} is packed in an unknown way"))),
+            };
+            sections.push((name, length, section));
         }
         if aligned(end) != bytes.len() || bytes[end..].iter().any(|&b| b != 0) {
             return Err(damaged("the end is not what was written".into()));
@@ -238,17 +327,20 @@ impl Container {
         self.bytes.len()
     }
 
-    /// Names and sizes of the sections.
+    /// Names of the sections and their sizes in the file.
     pub(crate) fn sections(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.sections.iter().map(|(name, range)| (name.as_str(), range.len()))
+        self.sections.iter().map(|(name, size, _)| (name.as_str(), *size))
     }
 
     /// The bytes of a section.
     pub(crate) fn section(&self, name: &str) -> Result<&[u8]> {
         self.sections
             .iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, range)| &self.bytes[range.clone()])
+            .find(|(n, ..)| n == name)
+            .map(|(_, _, section)| match section {
+                Section::InFile(range) => &self.bytes[range.clone()],
+                Section::Unpacked(held) => held.bytes(),
+            })
             .ok_or_else(|| self.error(format!("section {name} is missing")))
     }
 
@@ -283,6 +375,16 @@ mod tests {
         out
     }
 
+    fn small() -> Vec<u8> {
+        let mut builder = Builder::new("sample", 3).small();
+        builder.add("meta", b"{}".to_vec());
+        builder.add("text", b"again ".repeat(50));
+        builder.add_slice("numbers", &(0..500u64).map(|n| n * 1000).collect::<Vec<_>>());
+        let mut out = Vec::new();
+        builder.write(&mut out).unwrap();
+        out
+    }
+
     fn open(bytes: &[u8]) -> Result<Container> {
         Container::from_bytes(Path::new("x"), bytes, "sample", 3)
     }
@@ -298,13 +400,34 @@ mod tests {
     }
 
     #[test]
+    fn small_files_are_smaller_and_say_the_same() {
+        let file = open(&small()).unwrap();
+        assert_eq!(file.text("meta").unwrap(), "{}");
+        assert_eq!(file.section("text").unwrap(), b"again ".repeat(50));
+        assert_eq!(file.slice::<u64>("numbers").unwrap(), (0..500).map(|n| n * 1000).collect::<Vec<u64>>());
+        let sizes: Vec<usize> = file.sections().map(|(_, size)| size).collect();
+        assert!(sizes[0] == 2 && sizes[1] < 60 && sizes[2] < 1500, "{sizes:?}");
+    }
+
+    #[test]
     fn any_changed_byte_is_an_error() {
-        let good = sample();
-        for at in 0..good.len() {
-            let mut bad = good.clone();
-            bad[at] ^= 1 << (at % 8);
-            assert!(open(&bad).is_err(), "byte {at}");
+        for good in [sample(), small()] {
+            for at in 0..good.len() {
+                let mut bad = good.clone();
+                bad[at] ^= 1 << (at % 8);
+                assert!(open(&bad).is_err(), "byte {at}");
+            }
         }
+    }
+
+    /// A writer who computes the hashes anew can still not make the reader take memory or panic.
+    #[test]
+    fn packed_nonsense_is_refused() {
+        for packed in [&b""[..], b"nonsense", &[0x28, 0xb5, 0x2f, 0xfd, 0xe0, 255, 255, 255, 255, 255, 255, 255, 0]] {
+            assert!(decompress(packed, 1).is_none());
+        }
+        let odd = zstd::bulk::compress(b"123", 1).unwrap();
+        assert!(decompress(&odd, 2).is_none() && decompress(&odd, 1).is_some());
     }
 
     #[test]

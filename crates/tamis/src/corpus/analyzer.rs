@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use super::word_table::WordTable;
+use super::word_table::{Vacant, WordTable};
 use super::{Body, Digits, TextOptions};
 use crate::Result;
 use crate::counts::Interner;
@@ -29,6 +29,8 @@ pub struct Analyzer {
     chains: FxHashMap<(u32, u32), u32>,
     /// With word n-grams: the last n-grams of each length, ending at the previous word.
     tails: Vec<u32>,
+    /// Where a word takes its final form.
+    form: String,
 }
 
 impl Analyzer {
@@ -39,11 +41,12 @@ impl Analyzer {
             stemmer: options.stemmer()?,
             stop_words: options.stop_words.iter().cloned().collect(),
             options: options.clone(),
-            raw: WordTable::default(),
+            raw: WordTable::new(options.lowercase),
             terms: Interner::default(),
             grams: Vec::new(),
             chains: FxHashMap::default(),
             tails: Vec::new(),
+            form: String::new(),
         })
     }
 
@@ -55,12 +58,12 @@ impl Analyzer {
             Body::Text(text) => {
                 if self.options.ngrams == 1 && self.options.char_ngrams.is_none() {
                     // The common case, kept free of branches that it does not need.
-                    let Self { options, stemmer, stop_words, raw, terms, .. } = self;
-                    options.words.for_each(text, |word| {
-                        let term = raw.get_or_insert_with(word, || {
-                            decide(options, stemmer.as_ref(), stop_words, word)
-                                .map_or(DROPPED, |term| terms.intern(&term))
-                        });
+                    let words = self.options.words;
+                    words.spans(text, |start, end| {
+                        let term = match self.raw.find(text.as_bytes(), start, end) {
+                            Ok(term) => term,
+                            Err(vacant) => self.new_word(&text[start..end], vacant),
+                        };
                         if term != DROPPED {
                             visit(term, 1);
                         }
@@ -82,18 +85,29 @@ impl Analyzer {
         }
     }
 
-    fn word(&mut self, word: &str, visit: &mut impl FnMut(u32, u32)) {
-        let Self { options, stemmer, stop_words, raw, terms, grams, chains, tails } = self;
-        let decided = raw.get_or_insert_with(word, || {
-            let Some(term) = decide(options, stemmer.as_ref(), stop_words, word) else { return DROPPED };
-            match options.char_ngrams {
-                None => terms.intern(&term),
-                Some((low, high)) => {
-                    grams.push(character_ngrams(&term, low, high).map(|gram| terms.intern(&gram)).collect());
-                    grams.len() as u32 - 1
-                }
+    /// Decides about a spelling that was not seen before, and remembers.
+    #[cold]
+    #[inline(never)]
+    fn new_word(&mut self, word: &str, vacant: Vacant) -> u32 {
+        let Self { options, stemmer, stop_words, raw, terms, grams, form, .. } = self;
+        let decided = match (decide(options, stemmer.as_ref(), stop_words, word, form), options.char_ngrams) {
+            (None, _) => DROPPED,
+            (Some(term), None) => terms.intern(term),
+            (Some(term), Some((low, high))) => {
+                grams.push(character_ngrams(term, low, high).map(|gram| terms.intern(&gram)).collect());
+                grams.len() as u32 - 1
             }
-        });
+        };
+        raw.store(vacant, word, decided);
+        decided
+    }
+
+    fn word(&mut self, word: &str, visit: &mut impl FnMut(u32, u32)) {
+        let decided = match self.raw.find(word.as_bytes(), 0, word.len()) {
+            Ok(decided) => decided,
+            Err(vacant) => self.new_word(word, vacant),
+        };
+        let Self { options, terms, grams, chains, tails, .. } = self;
         if decided == DROPPED {
             return;
         }
@@ -154,36 +168,51 @@ impl Analyzer {
     }
 }
 
-/// The term of a raw word, or `None` when it is dropped.
-fn decide(
+/// The term of a raw word, written into `form`, or `None` when it is dropped.
+fn decide<'f>(
     options: &TextOptions,
     stemmer: Option<&frostem::Stemmer>,
     stop_words: &FxHashSet<String>,
     raw: &str,
-) -> Option<String> {
-    let mut word: String = if raw.is_ascii() || is_nfc(raw) { raw.to_owned() } else { raw.nfc().collect() };
-    if options.lowercase {
-        word = word.to_lowercase();
-    }
-    let length = word.chars().count();
-    if length < options.min_length || length > options.max_length || stop_words.contains(&word) {
+    form: &'f mut String,
+) -> Option<&'f str> {
+    form.clear();
+    let length = if raw.is_ascii() {
+        form.push_str(raw);
+        if options.lowercase {
+            form.make_ascii_lowercase();
+        }
+        raw.len()
+    } else {
+        if is_nfc(raw) {
+            form.push_str(raw);
+        } else {
+            form.extend(raw.nfc());
+        }
+        if options.lowercase {
+            *form = form.to_lowercase();
+        }
+        form.chars().count()
+    };
+    if length < options.min_length || length > options.max_length || stop_words.contains(form.as_str()) {
         return None;
     }
     match options.digits {
         Digits::Keep => {}
-        Digits::Fold => word = word.chars().map(|c| if c.is_numeric() { '0' } else { c }).collect(),
-        Digits::Numbers if !word.chars().any(char::is_alphabetic) => return None,
-        Digits::Drop if word.chars().any(char::is_numeric) => return None,
+        Digits::Fold => *form = form.chars().map(|c| if c.is_numeric() { '0' } else { c }).collect(),
+        Digits::Numbers if !form.chars().any(char::is_alphabetic) => return None,
+        Digits::Drop if form.chars().any(char::is_numeric) => return None,
         Digits::Numbers | Digits::Drop => {}
     }
-    match stemmer {
-        None => Some(word),
-        Some(stemmer) => {
-            let stem = stemmer.stem(&word);
-            // A stem of nothing would join unrelated words.
-            if stem.is_empty() { Some(word) } else { Some(stem.to_string()) }
+    if let Some(stemmer) = stemmer {
+        let stem = stemmer.stem(form);
+        // A stem of nothing would join unrelated words.
+        if !stem.is_empty() && stem != form.as_str() {
+            let stem = stem.to_string();
+            *form = stem;
         }
     }
+    Some(form)
 }
 
 /// All n-grams of a word between blanks, shorter first, left to right.

@@ -27,10 +27,22 @@ impl Words {
 
     /// Hands every word of `text` to `visit`, in order.
     pub fn for_each<'t>(self, text: &'t str, mut visit: impl FnMut(&'t str)) {
+        self.spans(text, |start, end| visit(&text[start..end]));
+    }
+
+    /// Hands where every word of `text` starts and ends (in bytes, on boundaries of characters) to `visit`, in order.
+    #[inline]
+    pub(crate) fn spans(self, text: &str, mut visit: impl FnMut(usize, usize)) {
         match self {
             Self::Unicode => unicode(text, &mut visit),
             Self::Letters => letters(text, &mut visit),
-            Self::Blanks => text.split_whitespace().for_each(visit),
+            Self::Blanks => {
+                let begin = text.as_ptr().addr();
+                for word in text.split_whitespace() {
+                    let start = word.as_ptr().addr() - begin;
+                    visit(start, start + word.len());
+                }
+            }
         }
     }
 }
@@ -69,37 +81,132 @@ const CLASSES: [u8; 256] = {
     table
 };
 
-fn unicode<'t>(text: &'t str, visit: &mut impl FnMut(&'t str)) {
+/// Which bytes of a block of 64 are of a kind, a bit for each.
+///
+/// Plain code on an array, which the compiler turns into vector instructions on any machine; eight flags become eight
+/// bits by one multiplication. On the advisories this halves the time of looking at one byte after the other, mostly
+/// because where a word ends is no longer a branch that the processor has to guess.
+#[inline]
+fn bits(block: &[u8; 64], kind: impl Fn(u8) -> bool) -> u64 {
+    let mut flags = [0u8; 64];
+    for (flag, &byte) in flags.iter_mut().zip(block) {
+        *flag = u8::from(kind(byte));
+    }
+    let mut bits = 0;
+    for (at, eight) in flags.as_chunks::<8>().0.iter().enumerate() {
+        bits |= (u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (at * 8);
+    }
+    bits
+}
+
+/// A text seen as runs of the bytes that words are made of.
+struct Runs<'t, K> {
+    bytes: &'t [u8],
+    /// Whether a byte belongs to a run.
+    kind: K,
+    /// Where the block that `inside` and `high` describe begins.
+    base: usize,
+    inside: u64,
+    /// Bytes that are not ASCII.
+    high: u64,
+}
+
+impl<'t, K: Fn(u8) -> bool> Runs<'t, K> {
+    #[inline]
+    fn new(text: &'t str, kind: K) -> Self {
+        let mut runs = Self { bytes: text.as_bytes(), kind, base: 0, inside: 0, high: 0 };
+        runs.look(0);
+        runs
+    }
+
+    /// Reads the block around a place.
+    #[inline]
+    fn look(&mut self, at: usize) {
+        self.base = at & !63;
+        let rest = self.bytes.get(self.base..).unwrap_or_default();
+        let block = match rest.first_chunk::<64>() {
+            Some(block) => *block,
+            None => {
+                let mut block = [0; 64];
+                block[..rest.len()].copy_from_slice(rest);
+                block
+            }
+        };
+        self.inside = bits(&block, &self.kind);
+        self.high = bits(&block, |byte| byte >= 0x80);
+    }
+
+    /// The first byte from `at` on that is in a run or is not ASCII; the length of the text where there is none.
+    #[inline]
+    fn start(&mut self, mut at: usize) -> usize {
+        loop {
+            if at >= self.bytes.len() {
+                return self.bytes.len();
+            }
+            if at & !63 != self.base {
+                self.look(at);
+            }
+            let left = (self.inside | self.high) >> (at & 63);
+            if left != 0 {
+                return at + left.trailing_zeros() as usize;
+            }
+            at = self.base + 64;
+        }
+    }
+
+    /// The first byte from `at` on that is not in the run.
+    #[inline]
+    fn end(&mut self, mut at: usize) -> usize {
+        loop {
+            if at & !63 != self.base {
+                self.look(at);
+            }
+            // A run that fills the block to its end leaves only the zeros shifted in.
+            let run = (!(self.inside >> (at & 63))).trailing_zeros() as usize;
+            if (at & 63) + run < 64 {
+                return at + run;
+            }
+            at = self.base + 64;
+        }
+    }
+}
+
+#[inline]
+fn is_letter(byte: u8) -> bool {
+    (byte | 0x20).wrapping_sub(b'a') < 26
+}
+
+#[inline]
+fn unicode(text: &str, visit: &mut impl FnMut(usize, usize)) {
     let bytes = text.as_bytes();
     let class_at = |at: usize| bytes.get(at).map_or(class::OTHER, |&b| CLASSES[b as usize]);
+    let mut runs = Runs::new(text, |byte| is_letter(byte) | (byte.wrapping_sub(b'0') < 10) | (byte == b'_'));
     let mut at = 0;
-    while at < bytes.len() {
-        let first = CLASSES[bytes[at] as usize];
-        if first >= class::MID_LETTER {
-            // A mark joins the character before it, punctuation included (WB4), so the full algorithm starts there.
-            at = if first == class::NOT_ASCII { slow(text, at.saturating_sub(1), visit) } else { at + 1 };
+    loop {
+        let start = runs.start(at);
+        if start == bytes.len() {
+            return;
+        }
+        if bytes[start] >= 0x80 {
+            // A mark joins the character before it, punctuation included (WB4), so the full algorithm starts there;
+            // what lies before `at` was dealt with.
+            at = slow(text, start.saturating_sub(1), visit);
             continue;
         }
-        let start = at;
-        let mut last = first;
-        // Whether a letter or digit was seen: underscores alone are not a word.
-        let mut real = first != class::UNDERSCORE;
-        at += 1;
+        let mut end = runs.end(start + 1);
         let not_ascii = loop {
-            let next = class_at(at);
-            if next < class::MID_LETTER {
-                real |= next != class::UNDERSCORE;
-                last = next;
-                at += 1;
-                continue;
+            let next = class_at(end);
+            if next == class::OTHER {
+                break false;
             }
             if next == class::NOT_ASCII {
                 break true;
             }
-            if next == class::OTHER || last == class::UNDERSCORE {
+            let last = class_at(end - 1);
+            let after = class_at(end + 1);
+            if last == class::UNDERSCORE {
                 break false;
             }
-            let after = class_at(at + 1);
             if after == class::NOT_ASCII {
                 break true;
             }
@@ -108,45 +215,65 @@ fn unicode<'t>(text: &'t str, visit: &mut impl FnMut(&'t str)) {
                 class::MID_DIGIT => last == class::DIGIT,
                 _ => true,
             };
-            if joins && after == last {
-                at += 2;
-            } else {
+            if !(joins && after == last) {
                 break false;
             }
+            end = runs.end(end + 2);
         };
         if not_ascii {
             at = slow(text, start, visit);
-        } else if real {
-            visit(&text[start..at]);
+        } else {
+            at = end;
+            // Underscores alone are not a word.
+            if bytes[start] != b'_' || bytes[start..end].iter().any(|&b| b != b'_') {
+                visit(start, end);
+            }
         }
     }
 }
 
 /// The full algorithm from `start`, a word's beginning, to the next ASCII blank, which always ends a word.
 /// Returns where the blank is.
-fn slow<'t>(text: &'t str, start: usize, visit: &mut impl FnMut(&'t str)) -> usize {
+#[cold]
+fn slow(text: &str, start: usize, visit: &mut impl FnMut(usize, usize)) -> usize {
     let start = text.floor_char_boundary(start);
     let rest = &text.as_bytes()[start..];
     // The first character may be the blank that a mark joins; it does not end what it begins.
     let end =
         start + 1 + rest[1..].iter().position(|b| matches!(b, b' ' | b'\n' | b'\r' | b'\t')).unwrap_or(rest.len() - 1);
-    text[start..end].unicode_words().for_each(visit);
+    for (at, word) in text[start..end].unicode_word_indices() {
+        visit(start + at, start + at + word.len());
+    }
     end
 }
 
-fn letters<'t>(text: &'t str, visit: &mut impl FnMut(&'t str)) {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        if CLASSES[bytes[at] as usize] != class::LETTER {
-            at += 1;
-            continue;
+/// Runs of letters need no look around: the places where letters begin and end alternate, 64 bytes at a time.
+#[inline]
+fn letters(text: &str, visit: &mut impl FnMut(usize, usize)) {
+    let mut open = None;
+    let (blocks, rest) = text.as_bytes().as_chunks::<64>();
+    let mut last = [0; 64];
+    last[..rest.len()].copy_from_slice(rest);
+    // The zeros after the text end its last word, but for one that ends with a full block.
+    for (number, block) in blocks.iter().chain(std::iter::once(&last)).enumerate() {
+        let inside = bits(block, is_letter);
+        let base = number * 64;
+        let mut changes = inside ^ (inside << 1 | u64::from(open.is_some()));
+        while changes != 0 {
+            let at = base + changes.trailing_zeros() as usize;
+            changes &= changes - 1;
+            match open.take() {
+                Some(start) => visit(start, at),
+                None if changes == 0 => open = Some(at),
+                None => {
+                    visit(at, base + changes.trailing_zeros() as usize);
+                    changes &= changes - 1;
+                }
+            }
         }
-        let start = at;
-        while at < bytes.len() && CLASSES[bytes[at] as usize] == class::LETTER {
-            at += 1;
-        }
-        visit(&text[start..at]);
+    }
+    if let Some(start) = open {
+        visit(start, text.len());
     }
 }
 
@@ -183,6 +310,20 @@ mod tests {
 
         #[test]
         fn equals_the_full_algorithm_on_ascii(text in "[a-cA-C0-2_:.,;' \\-\n]{0,40}") {
+            prop_assert_eq!(words(&text), text.unicode_words().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn letters_equal_a_plain_scan(text in "([a-zA-Z]{1,70}|[ @\\[`{1é]){0,30}") {
+            let mut found = Vec::new();
+            Words::Letters.for_each(&text, |w| found.push(w));
+            let plain: Vec<&str> =
+                text.split(|c: char| !c.is_ascii_alphabetic()).filter(|w| !w.is_empty()).collect();
+            prop_assert_eq!(found, plain);
+        }
+
+        #[test]
+        fn equals_the_full_algorithm_on_long_runs(text in "([a-c]{1,70}|[0-9_]{1,9}|[ .:,'-]){0,20}") {
             prop_assert_eq!(words(&text), text.unicode_words().collect::<Vec<_>>());
         }
 

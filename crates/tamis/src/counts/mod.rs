@@ -5,7 +5,9 @@ mod counter;
 mod csr;
 mod file;
 mod interner;
+mod merger;
 mod summary;
+mod tally;
 mod vocabulary;
 
 use std::sync::Arc;

@@ -25,6 +25,10 @@ use crate::{Error, Result};
 const KIND: &str = "model";
 const NODE_KIND: &str = "node";
 const VERSION: u32 = 1;
+/// Version 1 with sections that may be compressed: what quantised models are written in, for size matters there and
+/// reading them where they lie does not.
+const SMALL_VERSION: u32 = 2;
+const NEWEST: u32 = SMALL_VERSION;
 
 #[derive(Serialize, Deserialize)]
 struct Meta {
@@ -111,17 +115,17 @@ impl Model {
 
     /// Reads and verifies a model.
     pub fn read(path: &Path) -> Result<Self> {
-        Self::load(&Container::open(path, KIND, VERSION)?)
+        Self::load(&Container::open(path, KIND, NEWEST)?)
     }
 
     /// Reads and verifies a model that is in memory.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Self::load(&Container::from_bytes(Path::new("model"), bytes, KIND, VERSION)?)
+        Self::load(&Container::from_bytes(Path::new("model"), bytes, KIND, NEWEST)?)
     }
 
     /// What the file holds.
     pub fn file_info(path: &Path) -> Result<ModelFileInfo> {
-        let file = Container::open(path, KIND, VERSION)?;
+        let file = Container::open(path, KIND, NEWEST)?;
         Ok(ModelFileInfo {
             version: file.version(),
             bytes: file.size(),
@@ -130,7 +134,9 @@ impl Model {
     }
 
     fn builder(&self) -> Result<Builder> {
-        let mut file = Builder::new(KIND, VERSION);
+        let quantised = matches!(&self.classifier, Fitted::Linear(linear)
+            if matches!(linear.parts().weights, Weights::Byte { .. }));
+        let mut file = if quantised { Builder::new(KIND, SMALL_VERSION).small() } else { Builder::new(KIND, VERSION) };
         let mut numbers = Builder::new(KIND, VERSION);
         let classifier = store_classifier(&self.classifier, &mut numbers)?;
         let meta = Meta {

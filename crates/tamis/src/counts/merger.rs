@@ -1,0 +1,364 @@
+//! Batches of all workers, in corpus order → one numbering, one matrix, within the memory bound.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::counter::{CountOptions, Pruned};
+use super::interner::Interner;
+use super::tally::{Names, Rows, Tallied};
+use super::{Contingency, Counts, Csr, Vocabulary};
+use crate::corpus::{Part, Skipped};
+use crate::{Error, Result};
+
+/// What becomes of documents once they are counted.
+#[derive(Clone, Copy)]
+pub(super) enum Mode {
+    /// Their rows are kept.
+    Keep,
+    /// Their rows are folded into a contingency whenever they take `chunk` bytes.
+    Fold { chunk: usize, only_training: bool },
+}
+
+/// A number that a worker's term does not have in the shared numbering yet, or has no more.
+const UNKNOWN: u32 = u32::MAX;
+/// A term outside the user's vocabulary.
+const REFUSED: u32 = u32::MAX - 1;
+
+/// What the merge knows of a worker's numbering.
+#[derive(Default)]
+struct Translation {
+    /// All names announced, so that a pruned term that comes back can be numbered anew.
+    announced: Vec<Names>,
+    /// For each worker number: announcement and place in it.
+    origin: Vec<(u32, u32)>,
+    shared: Vec<u32>,
+}
+
+impl Translation {
+    fn announce(&mut self, names: Names) {
+        let block = self.announced.len() as u32;
+        self.origin.extend((0..names.len() as u32).map(|at| (block, at)));
+        self.shared.resize(self.origin.len(), UNKNOWN);
+        self.announced.push(names);
+    }
+
+    fn name(&self, id: u32) -> &str {
+        let (block, at) = self.origin[id as usize];
+        self.announced[block as usize].get(at as usize)
+    }
+}
+
+/// Whose numbers a batch is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    Worker(usize),
+    Shared,
+}
+
+/// Collects batches in corpus order.
+///
+/// As a rule a batch stays in its worker's numbers until the corpus has ended, and its terms are looked at once, when
+/// their final places are known. Where terms may have to be numbered anew (after pruning or a fold) or left out (a
+/// user's vocabulary), every batch is translated as it comes.
+pub(super) struct Merger {
+    memory: usize,
+    mode: Mode,
+    vocabulary: Option<Arc<Vocabulary>>,
+    terms: Vec<Translation>,
+    labels: Vec<Translation>,
+    term_names: Interner,
+    label_names: Interner,
+    batches: Vec<(Numbers, Rows)>,
+    entries: usize,
+    documents: usize,
+    translate_at_once: bool,
+    label_indices: Vec<u32>,
+    label_offsets: Vec<usize>,
+    lengths: Vec<u32>,
+    ids: Vec<String>,
+    id_bytes: usize,
+    parts: Vec<Option<Part>>,
+    dates: Vec<Option<String>>,
+    pub(super) folded: Option<Contingency>,
+    pub(super) skipped: Skipped,
+    pub(super) pruned: Pruned,
+}
+
+impl Merger {
+    pub(super) fn new(options: &CountOptions, threads: usize, mode: Mode) -> Self {
+        Self {
+            memory: options.memory,
+            mode,
+            translate_at_once: options.vocabulary.is_some(),
+            vocabulary: options.vocabulary.clone(),
+            terms: (0..threads).map(|_| Translation::default()).collect(),
+            labels: (0..threads).map(|_| Translation::default()).collect(),
+            term_names: Interner::default(),
+            label_names: Interner::default(),
+            batches: Vec::new(),
+            entries: 0,
+            documents: 0,
+            label_indices: Vec::new(),
+            label_offsets: vec![0],
+            lengths: Vec::new(),
+            ids: Vec::new(),
+            id_bytes: 0,
+            parts: Vec::new(),
+            dates: Vec::new(),
+            folded: None,
+            skipped: Skipped::default(),
+            pruned: Pruned::default(),
+        }
+    }
+
+    pub(super) fn add(&mut self, batch: Tallied) -> Result<()> {
+        let worker = batch.worker;
+        self.add_rows(worker, batch.new_terms, batch.rows);
+        let labels = &mut self.labels[worker];
+        labels.announce(batch.new_labels);
+        let mut start = 0;
+        for &end in &batch.label_ends {
+            for &label in &batch.labels[start..end] {
+                if labels.shared[label as usize] == UNKNOWN {
+                    labels.shared[label as usize] = self.label_names.intern(labels.name(label));
+                }
+                self.label_indices.push(labels.shared[label as usize]);
+            }
+            self.label_offsets.push(self.label_indices.len());
+            start = end;
+        }
+        if batch.last_before_clear {
+            self.settle(|numbers| numbers == Numbers::Worker(worker));
+            self.terms[worker] = Translation::default();
+            self.labels[worker] = Translation::default();
+        }
+        self.lengths.extend(batch.lengths);
+        self.skipped.append(batch.skipped);
+        if matches!(self.mode, Mode::Keep) {
+            self.id_bytes += batch.ids.iter().map(|id| id.len() + size_of::<String>()).sum::<usize>();
+            self.ids.extend(batch.ids);
+            self.parts.extend(batch.parts);
+            self.dates.extend(batch.dates);
+        }
+        match self.mode {
+            Mode::Fold { chunk, .. } if self.prunable_bytes() > chunk => self.fold(),
+            Mode::Keep if self.prunable_bytes() + self.fixed_bytes() > self.memory => self.prune()?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add_rows(&mut self, worker: usize, new_terms: Names, mut rows: Rows) {
+        let Self { terms, term_names, vocabulary, .. } = self;
+        let translation = &mut terms[worker];
+        let known = translation.shared.len() as u32;
+        translation.announce(new_terms);
+        let mut numbers = Numbers::Worker(worker);
+        if self.translate_at_once {
+            rows = rows.map(|term| {
+                let shared = translation.shared[term as usize];
+                let shared = if shared == UNKNOWN {
+                    let name = translation.name(term);
+                    let wanted = vocabulary.as_ref().is_none_or(|v| v.id(name).is_some());
+                    let shared = if wanted { term_names.intern(name) } else { REFUSED };
+                    translation.shared[term as usize] = shared;
+                    shared
+                } else {
+                    shared
+                };
+                (shared != REFUSED).then_some(shared)
+            });
+            numbers = Numbers::Shared;
+        } else {
+            // What is announced with a batch occurs in it.
+            for term in known..translation.shared.len() as u32 {
+                translation.shared[term as usize] = term_names.intern(translation.name(term));
+            }
+        }
+        self.entries += rows.entries();
+        self.documents += rows.len();
+        self.batches.push((numbers, rows));
+    }
+
+    /// Puts batches into the shared numbers.
+    fn settle(&mut self, which: impl Fn(Numbers) -> bool) {
+        for (numbers, rows) in self.batches.iter_mut().filter(|(numbers, _)| which(*numbers)) {
+            if let Numbers::Worker(worker) = *numbers {
+                let shared = &self.terms[worker].shared;
+                *rows = rows.map(|term| Some(shared[term as usize]));
+                *numbers = Numbers::Shared;
+            }
+        }
+    }
+
+    /// What pruning can free. Counted from lengths, not allocations, so that it is the same for any threads; the
+    /// workers' tables have their own share of the bound.
+    fn prunable_bytes(&self) -> usize {
+        self.entries * 8 + self.term_names.len() * 4 + self.term_names.bytes_needed()
+    }
+
+    /// What every document takes, pruned or not.
+    fn fixed_bytes(&self) -> usize {
+        self.documents * 16 + self.label_indices.len() * 4 + self.lengths.len() * 32 + self.id_bytes
+    }
+
+    /// Drops terms in at most `level` documents, for the lowest level that frees a quarter of the bound.
+    fn prune(&mut self) -> Result<()> {
+        if self.fixed_bytes() > self.memory / 2 {
+            return Err(Error::invalid(
+                "memory",
+                format!("{} MB", self.memory >> 20),
+                format!("{} documents do not fit, even without their words; raise the bound", self.lengths.len()),
+            ));
+        }
+        self.settle(|_| true);
+        let mut df = vec![0u32; self.term_names.len()];
+        for (_, rows) in &self.batches {
+            for row in 0..rows.len() {
+                rows.for_each(row, |term, _| df[term as usize] += 1);
+            }
+        }
+        // Entries by document frequency: dropping level L frees 8 bytes for each of them.
+        let highest = df.iter().copied().max().unwrap_or(0) as usize;
+        let mut entries_at = vec![0usize; highest + 1];
+        for &df in &df {
+            entries_at[df as usize] += df as usize;
+        }
+        let surplus = (self.prunable_bytes() + self.fixed_bytes()).saturating_sub(self.memory / 4 * 3);
+        let mut freed = 0;
+        let mut level = 0;
+        while freed < surplus && level < highest {
+            level += 1;
+            // A term's name and number take about 48 bytes over all tables.
+            freed += entries_at[level] * 8 + entries_at[level] / level * 48;
+        }
+        let mut names = Interner::default();
+        let mut place = vec![UNKNOWN; df.len()];
+        for id in (0..df.len() as u32).filter(|&id| df[id as usize] > level as u32) {
+            place[id as usize] = names.intern(self.term_names.name(id));
+        }
+        self.pruned.rounds += 1;
+        self.pruned.terms += (df.len() - names.len()) as u64;
+        self.pruned.short_by += level as u32;
+        for (_, rows) in &mut self.batches {
+            *rows = rows.map(|term| Some(place[term as usize]).filter(|&new| new != UNKNOWN));
+        }
+        self.entries = self.batches.iter().map(|(_, rows)| rows.entries()).sum();
+        for translation in &mut self.terms {
+            for shared in translation.shared.iter_mut().filter(|s| **s < REFUSED) {
+                *shared = place[*shared as usize];
+            }
+        }
+        self.term_names = names;
+        self.translate_at_once = true;
+        Ok(())
+    }
+
+    /// The rows so far as counts; the merge starts afresh.
+    pub(super) fn drain(&mut self) -> Counts {
+        let (vocabulary, place) = self.term_names.sorted();
+        let (labels, label_place) = self.label_names.sorted();
+        let batches = std::mem::take(&mut self.batches);
+        let matrix = self.matrix(batches, vocabulary.len(), &place);
+        let mut assignments = Csr::new(labels.len());
+        let mut row = Vec::new();
+        for w in self.label_offsets.windows(2) {
+            row.clear();
+            row.extend(self.label_indices[w[0]..w[1]].iter().map(|&l| label_place[l as usize]));
+            row.sort_unstable();
+            row.dedup();
+            assignments.push_row(row.iter().map(|&l| (l, ())));
+        }
+        self.label_indices.clear();
+        self.label_offsets = vec![0];
+        self.term_names.clear();
+        self.label_names.clear();
+        self.entries = 0;
+        self.documents = 0;
+        for translation in self.terms.iter_mut().chain(&mut self.labels) {
+            translation.shared.iter_mut().filter(|s| **s < REFUSED).for_each(|s| *s = UNKNOWN);
+        }
+        // Workers do not announce again what they announced before.
+        self.translate_at_once = true;
+        Counts {
+            matrix,
+            assignments,
+            vocabulary: Arc::new(vocabulary),
+            labels: Arc::new(labels),
+            lengths: std::mem::take(&mut self.lengths),
+            ids: std::mem::take(&mut self.ids),
+            parts: std::mem::take(&mut self.parts),
+            dates: std::mem::take(&mut self.dates),
+        }
+    }
+
+    /// Batches → matrix: terms move to their places and rows are sorted, in parallel over batches.
+    fn matrix(&self, batches: Vec<(Numbers, Rows)>, columns: usize, place: &[u32]) -> Csr<u32> {
+        let places: Vec<Vec<u32>> = self
+            .terms
+            .iter()
+            .map(|t| t.shared.iter().map(|&s| place.get(s as usize).copied().unwrap_or(UNKNOWN)).collect())
+            .collect();
+        let mut offsets = Vec::with_capacity(self.documents + 1);
+        offsets.push(0);
+        for &size in batches.iter().flat_map(|(_, rows)| rows.sizes()) {
+            offsets.push(offsets[offsets.len() - 1] + size as usize);
+        }
+        let (mut indices, mut values) = (vec![0u32; self.entries], vec![0u32; self.entries]);
+        let mut work = Vec::with_capacity(batches.len());
+        let (mut rest_i, mut rest_v) = (indices.as_mut_slice(), values.as_mut_slice());
+        for (numbers, rows) in batches {
+            let (i, after_i) = rest_i.split_at_mut(rows.entries());
+            let (v, after_v) = rest_v.split_at_mut(rows.entries());
+            (rest_i, rest_v) = (after_i, after_v);
+            work.push((numbers, rows, i, v));
+        }
+        work.into_par_iter().for_each_init(Vec::new, |sorted: &mut Vec<u64>, (numbers, rows, indices, values)| {
+            let place = match numbers {
+                Numbers::Worker(worker) => places[worker].as_slice(),
+                Numbers::Shared => place,
+            };
+            let mut start = 0;
+            for (row, &size) in rows.sizes().iter().enumerate() {
+                sorted.clear();
+                // One integer for each entry, so that sorting compares and moves machine words.
+                rows.for_each(row, |term, count| {
+                    sorted.push(u64::from(place[term as usize]) << 32 | u64::from(count));
+                });
+                sorted.sort_unstable();
+                let end = start + size as usize;
+                for ((index, value), &entry) in
+                    indices[start..end].iter_mut().zip(&mut values[start..end]).zip(sorted.iter())
+                {
+                    *index = (entry >> 32) as u32;
+                    *value = entry as u32;
+                }
+                start = end;
+            }
+        });
+        Csr::trusted(columns, offsets, indices, values)
+    }
+
+    /// Adds the rows so far to the contingency and forgets them; prunes the contingency when it outgrows the bound.
+    pub(super) fn fold(&mut self) {
+        let chunk = Contingency::of(&self.drain());
+        let mut total = match self.folded.take() {
+            None => chunk,
+            Some(total) => total.merge(&chunk),
+        };
+        let bound = self.memory / 2;
+        let mut level = 0;
+        while total.heap_bytes() > bound && total.terms() > 1 {
+            level += 1;
+            let before = total.terms();
+            total = total.retain_terms(|term| total.df()[term as usize] > level);
+            self.pruned.terms += (before - total.terms()) as u64;
+        }
+        if level > 0 {
+            self.pruned.rounds += 1;
+            self.pruned.short_by += level;
+        }
+        self.folded = Some(total);
+    }
+}
