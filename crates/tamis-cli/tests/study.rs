@@ -157,9 +157,15 @@ fn what_comes_out() {
     assert!(said.contains("is best: RPrec with knn(9) reaches") && said.contains("Report: tiny.study"), "{said}");
     let folder = place.path("tiny.study");
     let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
-    for part in
-        ["<svg", "Tests of", "Holm", "Do the measures agree?", "Time of a search", "within 1 error", "tamis study tiny"]
-    {
+    for part in [
+        "<svg",
+        "Tests of",
+        "Holm",
+        "Do the measures agree?",
+        "Time of a search",
+        "within 1 error",
+        "tamis study plan.toml",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("NaN") && !page.contains("src=\"http"));
@@ -170,8 +176,27 @@ fn what_comes_out() {
     // The report follows from the rows.
     std::fs::remove_file(folder.join("report.html")).unwrap();
     let mut again = Command::new(env!("CARGO_BIN_EXE_tamis"));
-    succeed(again.current_dir(place.0.path()).args(["report", "tiny.study"]));
+    succeed(again.current_dir(place.0.path()).args(["report", "tiny.study", "--png"]));
     assert!(std::fs::read_to_string(folder.join("report.html")).unwrap() == page);
+    let drawn = std::fs::read(folder.join("figures/knn-9-RPrec-quality.png")).unwrap();
+    assert!(drawn.starts_with(b"\x89PNG") && drawn.len() > 5000);
+}
+
+/// Along pipelines: with the taxonomy of a built-in corpus, and with none.
+#[test]
+fn pipelines_come_out() {
+    let place = Place::new();
+    let small = ["addis", "--corpus", "synth:rcv1:1500", "--set", "pipelines.least=5", "--set", "pipelines.most=3"];
+    let said = text(&succeed(&mut place.study(&small)).stdout);
+    assert!(said.contains("3 pipelines of 3 levels") && said.contains("Exact proved its thresholds best"), "{said}");
+    let page = std::fs::read_to_string(place.path("addis.study/report.html")).unwrap();
+    for part in ["328.4k", "0.273", "addis table 1", "other documents", "2^-7"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let csv = std::fs::read_to_string(place.path("addis.study/rows.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 3 * 4 * 8);
+    refused(&mut place.study(&["addis", "--corpus", "some.jsonl"]), &["needs the taxonomy", "--taxonomy FILE"]);
+    refused(&mut place.study(&["tiny.toml", "--taxonomy", "names"]), &["uses no taxonomy"]);
 }
 
 #[test]

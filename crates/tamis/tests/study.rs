@@ -324,7 +324,7 @@ list = ["RPrec"]
 "#;
 
     fn note(counts: &Counts) -> Option<CorpusNote> {
-        Some(CorpusNote::of("test", counts))
+        Some(CorpusNote::of("test", counts, None))
     }
 
     #[test]

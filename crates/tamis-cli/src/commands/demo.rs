@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use tamis::atomic::AtomicFile;
 use tamis::corpus::Part;
 use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::counts::{Contingency, CountOptions, Summary, count};
@@ -11,7 +10,7 @@ use tamis::label::{
     FitOptions, Labeller, ParentPolicy, Problem, ProgressiveOptions, Taxonomy, fit, progressive, rank_all,
 };
 use tamis::measure::{Evaluation, EvaluationOptions};
-use tamis::report::Page;
+use tamis::report::{Page, save_figures};
 
 use crate::global::Global;
 use crate::output::{Rows, stdout, trimmed};
@@ -25,6 +24,9 @@ pub(crate) struct Args {
     /// How many documents.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 4000)]
     documents: u64,
+    /// Save plots as PNG too, beside the SVG files.
+    #[arg(long)]
+    png: bool,
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
@@ -77,17 +79,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     page.section("One document");
     one_document(&mut page, &synthetic, &counts.ids, &test, &mut model.labeller()?, &model)?;
 
-    std::fs::create_dir_all(folder).map_err(|e| tamis::Error::io(folder, e))?;
-    let write = |name: &str, content: &str| -> tamis::Result<()> {
-        let path = folder.join(name);
-        let mut file = AtomicFile::create(&path)?;
-        file.write_all(content.as_bytes()).map_err(|e| tamis::Error::io(&path, e))?;
-        file.commit()
-    };
-    write("report.html", &page.finish())?;
-    for (name, svg) in page.figures() {
-        write(&format!("{name}.svg"), svg)?;
-    }
+    save_figures(&page, folder, args.png)?;
+    page.save(folder.join("report.html"))?;
     model.write(&folder.join("topics.model"))?;
     if global.quiet {
         return Ok(());

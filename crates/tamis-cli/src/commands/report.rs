@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tamis::atomic::AtomicFile;
+use tamis::report::save_figures;
 use tamis::study::{Digest, Record, report, write_csv, write_parquet};
 
 use crate::global::Global;
@@ -15,34 +15,25 @@ pub(crate) struct Args {
     /// Folder of the study; it need not be finished.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
+    /// Save plots as PNG too, beside the SVG files.
+    #[arg(long)]
+    png: bool,
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    let digest = write_report(&args.folder)?;
+    let digest = write_report(&args.folder, args.png)?;
     print_digest(&digest, &args.folder, global)
 }
 
 /// Writes everything that follows from rows.
-pub(super) fn write_report(folder: &Path) -> anyhow::Result<Digest> {
+pub(super) fn write_report(folder: &Path, png: bool) -> anyhow::Result<Digest> {
     let record = Record::read(folder)?;
     let (page, digest) = report(&record)?;
-    write(&folder.join("report.html"), page.finish().as_bytes())?;
-    let figures = folder.join("figures");
-    std::fs::create_dir_all(&figures).map_err(|e| tamis::Error::io(&figures, e))?;
-    for (name, svg) in page.figures() {
-        write(&figures.join(format!("{name}.svg")), svg.as_bytes())?;
-    }
+    page.save(folder.join("report.html"))?;
+    save_figures(&page, folder.join("figures"), png)?;
     write_csv(&record.rows, folder.join("rows.csv"))?;
-    if record.plan.grid().is_some() {
-        write_parquet(&record.rows, folder.join("rows.parquet"))?;
-    }
+    write_parquet(&record.rows, folder.join("rows.parquet"))?;
     Ok(digest)
-}
-
-fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let mut file = AtomicFile::create(path)?;
-    file.write_all(bytes).map_err(|e| tamis::Error::io(path, e))?;
-    Ok(file.commit()?)
 }
 
 /// Says what came out.

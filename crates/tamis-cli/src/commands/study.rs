@@ -4,8 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use tamis::corpus::synth::{self, Shape};
 use tamis::counts::{CountOptions, Counts};
-use tamis::study::{BUILT_IN, BuiltIn, CorpusNote, Estimate, Folder, Grid, Plan, Record, estimate, run as run_plan};
+use tamis::label::{NodeRecord, Separator, Taxonomy, TaxonomyOptions};
+use tamis::study::{
+    BUILT_IN, BuiltIn, CorpusNote, Estimate, Folder, Grid, Material, Plan, Record, estimate, run as run_plan,
+};
 
 use super::report::{print_digest, write_report};
 use crate::corpus_args::{ReadArgs, labelled_counts, open};
@@ -43,6 +47,13 @@ pub(crate) struct Args {
     /// List the studies that come with the program.
     #[arg(long)]
     list: bool,
+    /// Taxonomy of the labels, for studies along pipelines: a file, or `names` for labels that are paths. The built-in
+    /// corpora have their own.
+    #[arg(long, value_name = "FILE|names")]
+    taxonomy: Option<PathBuf>,
+    /// Save plots as PNG too, beside the SVG files.
+    #[arg(long)]
+    png: bool,
     #[command(flatten)]
     read: ReadArgs,
 }
@@ -62,19 +73,32 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
     // Of seeds, the command line's wins over the plan's, and the plan's over the usual one.
     let seed = if global.seed == 1 { plan.seed.unwrap_or(1) } else { global.seed };
-    let corpus = match plan.grid() {
-        None => None,
-        Some(_) => Some(read(&args, &plan, seed, global)?),
-    };
+    let built_in = args.corpus.iter().all(|path| path.to_string_lossy().starts_with("synth:"));
+    match (&args.taxonomy, plan.needs_taxonomy()) {
+        (Some(_), false) => bail!("study {} uses no taxonomy: leave --taxonomy out", plan.name),
+        (None, true) if !built_in => {
+            bail!("a study along pipelines needs the taxonomy of the labels: --taxonomy FILE, or --taxonomy names")
+        }
+        _ => {}
+    }
+    let corpus = if plan.needs_corpus() { Some(read(&args, &plan, seed, global)?) } else { None };
     let counts = corpus.as_ref().map(|(_, counts)| counts);
+    let taxonomy = match (&corpus, plan.needs_taxonomy()) {
+        (Some((source, counts)), true) => Some(taxonomy(&args, source, counts)?),
+        _ => None,
+    };
+    let material = Material { counts, taxonomy: taxonomy.as_ref() };
     if args.dry_run {
-        return dry_run(&plan, corpus.as_ref(), seed, global);
+        return dry_run(&plan, corpus.as_ref(), material, seed, global);
     }
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.study", plan.name)));
-    let note = corpus.as_ref().map(|(source, counts)| CorpusNote::of(source, counts));
+    let note = corpus.as_ref().map(|(source, counts)| CorpusNote {
+        taxonomy: args.taxonomy.as_ref().map(|path| path.display().to_string()),
+        ..CorpusNote::of(source, counts, taxonomy.as_ref())
+    });
     let begin = if args.resume { Folder::resume } else { Folder::create };
     let mut rows = begin(&folder, &plan, &text, seed, note)?;
-    match run_plan(&plan, counts, seed, &mut rows, &global.progress()) {
+    match run_plan(&plan, material, seed, &mut rows, &global.progress()) {
         Ok(_) => {}
         Err(tamis::Error::Interrupted) => {
             drop(rows);
@@ -88,7 +112,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         Err(error) => return Err(error.into()),
     }
     drop(rows);
-    let digest = write_report(&folder)?;
+    let digest = write_report(&folder, args.png)?;
     print_digest(&digest, &folder, global)
 }
 
@@ -122,6 +146,22 @@ fn read(args: &Args, plan: &Plan, seed: u64, global: &Global) -> anyhow::Result<
     Ok((names.join(" "), plan.corpus.keep.apply(counts, seed)?))
 }
 
+/// The taxonomy asked for, or that of a built-in corpus.
+fn taxonomy(args: &Args, source: &str, counts: &Counts) -> anyhow::Result<Taxonomy> {
+    let found = match (&args.taxonomy, source.strip_prefix("synth:")) {
+        (Some(path), _) if path == Path::new("names") => Taxonomy::from_names(counts.labels.iter(), Separator::Auto)?,
+        (Some(path), _) => Taxonomy::open(path, &TaxonomyOptions::default())?,
+        (None, Some(name)) => {
+            let shape: Shape = name.split(':').next().unwrap_or_default().parse()?;
+            let record = |(id, parent, name)| NodeRecord { id, parent, name: Some(name) };
+            Taxonomy::try_from(synth::taxonomy(shape).into_iter().map(record).collect::<Vec<_>>())?
+        }
+        (None, None) => bail!("{source}: which taxonomy are its labels in? Give --taxonomy FILE, or --taxonomy names"),
+    };
+    found.align(&counts.labels)?;
+    Ok(found)
+}
+
 fn list(global: &Global) -> anyhow::Result<()> {
     let mut rows = Rows::new(["name", "paper", "title"]);
     for built_in in BUILT_IN {
@@ -131,9 +171,14 @@ fn list(global: &Global) -> anyhow::Result<()> {
     print_rows(&rows, crate::output::Format::Table, global)
 }
 
-fn dry_run(plan: &Plan, corpus: Option<&(String, Counts)>, seed: u64, global: &Global) -> anyhow::Result<()> {
-    let Estimate { extent, seconds, searches } =
-        estimate(plan, corpus.map(|(_, counts)| counts), seed, &global.progress())?;
+fn dry_run(
+    plan: &Plan,
+    corpus: Option<&(String, Counts)>,
+    material: Material<'_>,
+    seed: u64,
+    global: &Global,
+) -> anyhow::Result<()> {
+    let Estimate { extent, seconds, searches } = estimate(plan, material, seed, &global.progress())?;
     let mut out = stdout();
     let mut say = |key: &str, value: String| writeln!(out, "{key:<16} {value}");
     say("study", format!("{}: {}", plan.name, plan.title))?;

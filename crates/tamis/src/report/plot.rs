@@ -105,14 +105,19 @@ pub fn scatter(title: &str, x: &Axis, y: &Axis, groups: &[String], points: &[Poi
         let tip = format!("{}: {} / {}", p.name, short(p.x), short(p.y));
         svg.circle(xs.place(p.x), ys.place(p.y), 3.5, series_color(p.group), 0.6, &tip);
     }
-    // Names last, above all marks; one that would cover another is left to the tooltip.
+    // Names last, above all marks, to the right or the left of theirs; one that would cover another is left to the tooltip.
     let mut taken: Vec<(f64, f64, f64)> = Vec::new();
     for p in points.iter().filter(|p| p.labelled) {
         let (px, py, w) = (xs.place(p.x), ys.place(p.y), 6.5 * p.name.chars().count() as f64);
-        let covers = |&(ox, oy, ow): &(f64, f64, f64)| (py - oy).abs() < 12.0 && px < ox + ow && ox < px + w;
-        if !taken.iter().any(covers) && px + w + 6.0 < width {
-            svg.text(px + 6.0, py + 4.0, Anchor::Start, "small", &p.name);
-            taken.push((px, py, w));
+        let free = |&(start, _): &(f64, Anchor)| {
+            let covers = |&(ox, oy, ow): &(f64, f64, f64)| (py - oy).abs() < 12.0 && start < ox + ow && ox < start + w;
+            !taken.iter().any(covers) && start > LEFT && start + w < width
+        };
+        let sides = [(px + 6.0, Anchor::Start), (px - 6.0 - w, Anchor::End)];
+        if let Some((start, anchor)) = sides.into_iter().find(free) {
+            let at = if matches!(anchor, Anchor::End) { px - 6.0 } else { start };
+            svg.text(at, py + 4.0, anchor, "small", &p.name);
+            taken.push((start, py, w));
         }
     }
     for (i, name) in groups.iter().enumerate() {

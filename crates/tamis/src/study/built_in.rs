@@ -20,7 +20,7 @@ macro_rules! built_in {
 
 /// All of them.
 pub const BUILT_IN: &[BuiltIn] =
-    built_in!["olsson-simulation", "olsson-preliminary", "olsson-validation", "novovicova", "li"];
+    built_in!["olsson-simulation", "olsson-preliminary", "olsson-validation", "novovicova", "li", "addis"];
 
 impl BuiltIn {
     /// The plan of a name.
@@ -44,7 +44,7 @@ mod tests {
         for built_in in BUILT_IN {
             let plan = built_in.plan().unwrap_or_else(|e| panic!("{}: {e}", built_in.name));
             assert_eq!(plan.name, built_in.name);
-            assert!(plan.grid().is_none() || plan.corpus.default.is_some(), "{}", plan.name);
+            assert!(!plan.needs_corpus() || plan.corpus.default.is_some(), "{}", plan.name);
             assert!(plan.paper.is_some() && !plan.about.is_empty());
         }
         assert!(BuiltIn::find("olsson").unwrap_err().to_string().contains("olsson-preliminary"));

@@ -4,10 +4,11 @@ use std::time::Instant;
 
 use super::judge::{Decider, Judge};
 use super::plan::{Decision, Grid, Method, Plan, Work};
-use super::run::{Extent, Study, extent};
+use super::run::{Extent, Material, Study, extent};
 use super::select::Selecting;
 use super::stop::Stoppable;
 use super::sweep::{Gather, Selection, Task, sweep};
+use super::units::UnitKind;
 use crate::corpus::Split;
 use crate::counts::Counts;
 use crate::label::{ClassifierSpec, Threshold, Thresholds};
@@ -18,22 +19,29 @@ use crate::{Progress, Result};
 pub struct Estimate {
     /// Its size.
     pub extent: Extent,
-    /// Seconds on this machine now, without searches; `None` for a simulation.
+    /// Seconds on this machine now, without searches; `None` where nothing is tried.
     pub seconds: Option<f64>,
     /// Whether searches come on top, of which nobody knows beforehand how long they go on.
     pub searches: bool,
 }
 
-/// Methods that are tried with neighbours, which share a pass; others are tried alone.
+/// Methods that are ranked to see how long that takes. Neighbours are tried with all methods that share a pass, other
+/// classifiers with one.
 const METHODS: usize = 8;
 
 /// Test documents that are classified: few, then more, so that fitting and classifying are told apart.
 const DOCUMENTS: [usize; 2] = [64, 320];
 
 /// Measures a little of a study and reckons the rest.
-pub fn estimate(plan: &Plan, counts: Option<&Counts>, seed: u64, progress: &dyn Progress) -> Result<Estimate> {
-    let size = extent(plan, counts, seed)?;
-    let (Work::Grid(grid), Some(counts)) = (&plan.work, counts) else {
+pub fn estimate<'a>(
+    plan: &Plan,
+    material: impl Into<Material<'a>>,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<Estimate> {
+    let material = material.into();
+    let size = extent(plan, material, seed)?;
+    let (Work::Grid(grid), Some(counts)) = (&plan.work, material.counts) else {
         return Ok(Estimate { extent: size, seconds: None, searches: false });
     };
     let searches = grid.selectors.iter().any(|s| s.as_search().is_some());
@@ -59,8 +67,19 @@ pub fn estimate(plan: &Plan, counts: Option<&Counts>, seed: u64, progress: &dyn 
     let methods = study.methods.len() as f64;
     let autos = study.methods.iter().filter(|m| m.selector.has_auto()).count() as f64;
     let mut seconds = ranking * methods;
-    for classifier in &grid.classifiers {
-        let (fit, list) = try_classifier(grid, counts, split, classifier, &tried, &mut selecting, progress)?;
+    for (number, classifier) in grid.classifiers.iter().enumerate() {
+        let together = study.units.iter().find_map(|unit| match &unit.kind {
+            UnitKind::Methods { classifier, methods } if *classifier == number => Some(methods.clone()),
+            _ => None,
+        });
+        let (fit, list) = match together.filter(|methods| methods.len() > 1) {
+            Some(methods) => {
+                let tried: Vec<Method> = study.methods[methods].iter().map(stand_in).collect::<Result<_>>()?;
+                let mut selecting = Selecting::new(grid, counts, &split.train, &tried, seed)?;
+                try_classifier(grid, counts, split, classifier, tried.len(), &mut selecting, progress)?
+            }
+            None => try_classifier(grid, counts, split, classifier, 1, &mut selecting, progress)?,
+        };
         let sizes: f64 = study.methods.iter().map(|m| m.sizes.len() as f64).sum();
         seconds += fit * methods + list * sizes * split.test.len() as f64;
         if grid.needs_tuning() {
@@ -80,11 +99,10 @@ fn try_classifier(
     counts: &Counts,
     split: &Split,
     classifier: &ClassifierSpec,
-    tried: &[Method],
+    together: usize,
     selecting: &mut Selecting<'_>,
     progress: &dyn Progress,
 ) -> Result<(f64, f64)> {
-    let together = if matches!(classifier, ClassifierSpec::Knn(_)) { tried.len() } else { 1 };
     let mut selections: Vec<Selection> = Vec::new();
     for method in 0..together {
         let chosen = selecting.choose(method, classifier, progress, &mut |_| {})?;

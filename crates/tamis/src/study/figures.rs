@@ -40,8 +40,8 @@ fn series(arena: &Arena, curve: &Curve, level: f64, dashed: bool) -> Series {
     Series { name: curve.selector.clone(), points, band, dashed }
 }
 
-/// Quality against number of features, one line a selector, with bands.
-pub(super) fn quality(arena: &Arena, most: usize, level: f64) -> String {
+/// The lines of the best methods, and of the baseline across.
+fn quality_lines(arena: &Arena, most: usize, level: f64) -> Vec<Series> {
     let mut all: Vec<Series> =
         arena.best(most).into_iter().map(|i| series(arena, &arena.curves[i], level, false)).collect();
     if let Some(baseline) = &arena.baseline {
@@ -56,7 +56,35 @@ pub(super) fn quality(arena: &Arena, most: usize, level: f64) -> String {
         line.name = format!("{} ({} features)", baseline.selector, baseline.sizes[0]);
         all.push(line);
     }
-    lines(&arena.title(), &Axis::log("features"), &Axis::linear(&arena.measure.to_string()), &all)
+    all
+}
+
+fn draw_quality(arena: &Arena, title: &str, all: &[Series]) -> String {
+    lines(title, &Axis::log("features"), &Axis::linear(&arena.measure.to_string()), all)
+}
+
+/// Quality against number of features, one line a selector, with bands.
+pub(super) fn quality(arena: &Arena, most: usize, level: f64) -> String {
+    draw_quality(arena, &arena.title(), &quality_lines(arena, most, level))
+}
+
+/// The same near the top, where methods differ by little; nothing when the whole plot shows that already.
+pub(super) fn quality_top(arena: &Arena, most: usize, level: f64) -> Option<String> {
+    let mut all = quality_lines(arena, most, level);
+    let values = || all.iter().flat_map(|s| s.points.iter().map(|p| p.1));
+    let (least, best) = values().fold((f64::INFINITY, 0.0f64), |(l, h), y| (l.min(y), h.max(y)));
+    let floor = 0.95 * best;
+    if !arena.measure.higher_is_better() || least > 0.85 * best {
+        return None;
+    }
+    for s in &mut all {
+        let kept: Vec<usize> = (0..s.points.len()).filter(|&i| s.points[i].1 >= floor).collect();
+        s.band = if s.band.is_empty() { Vec::new() } else { kept.iter().map(|&i| s.band[i]).collect() };
+        s.points = kept.iter().map(|&i| s.points[i]).collect();
+    }
+    all.retain(|s| s.points.len() > 1);
+    let title = format!("{}: from {} on", arena.title(), short(floor));
+    (!all.is_empty()).then(|| draw_quality(arena, &title, &all))
 }
 
 fn tip(what: &str, size: Size, test: &SignTest) -> String {

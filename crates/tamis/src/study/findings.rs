@@ -2,6 +2,7 @@
 
 use super::arena::{Arena, Curve, Over, arenas};
 use super::folder::Record;
+use super::page;
 use super::papers::OLSSON_REVERSALS;
 use super::plan::{Grid, Size, Work};
 use super::rows::{ResultRow, Row};
@@ -53,8 +54,8 @@ pub fn winners(arena: &Arena, summaries: &[Summary], pairs: &[Pair], level: f64)
     let evidence = |p: &Pair| {
         let SignTest { wins, losses, ties, .. } = p.sign;
         let (won, lost) = if p.better == best.selector { (wins, losses) } else { (losses, wins) };
-        let tied = if ties > 0 { format!(", {ties} ties") } else { String::new() };
-        format!("{} ({won} wins, {lost} losses{tied} on {unit}; {} after Holm's correction)", name(p), p_value(p.holm))
+        let tied = if ties > 0 { format!("–{ties}") } else { String::new() };
+        format!("{} ({won}–{lost}{tied}, {})", name(p), p_value(p.holm))
     };
     if !beaten.is_empty() {
         let list: Vec<String> = beaten.iter().map(|p| evidence(p)).collect();
@@ -63,6 +64,9 @@ pub fn winners(arena: &Arena, summaries: &[Summary], pairs: &[Pair], level: f64)
     if !open.is_empty() {
         let list: Vec<String> = open.iter().map(|p| evidence(p)).collect();
         said.push(format!("It cannot be told apart from {}.", list.join(", ")));
+    }
+    if !of_best.is_empty() {
+        said.push(format!("In brackets: wins and losses (and ties) on {unit}, and p after Holm's correction."));
     }
     if pairs.is_empty() {
         said.push("There is one value for each method, so no difference can be tested; more splits would tell.".into());
@@ -97,6 +101,7 @@ pub fn winners(arena: &Arena, summaries: &[Summary], pairs: &[Pair], level: f64)
 pub fn findings(record: &Record) -> Result<Vec<Finding>> {
     match (&record.plan.work, record.plan.name.as_str()) {
         (Work::Simulation(_), _) => Ok(of_simulation(&record.rows)),
+        (Work::Pipelines(pipelines), _) => Ok(page::pipelines::findings(record, pipelines)),
         (Work::Grid(grid), "olsson-preliminary") => Ok(of_preliminary(&arenas(grid, &record.rows))),
         (Work::Grid(grid), "olsson-validation") => of_validation(&arenas(grid, &record.rows), record),
         (Work::Grid(grid), "novovicova") => Ok(of_novovicova(&arenas(grid, &record.rows))),

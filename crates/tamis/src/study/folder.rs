@@ -13,6 +13,7 @@ use super::rows::{Row, Timing};
 use super::run::Sink;
 use crate::atomic::AtomicFile;
 use crate::counts::Counts;
+use crate::label::Taxonomy;
 use crate::{Error, Result};
 
 /// Names of the files in a study's folder.
@@ -29,6 +30,9 @@ const FORMAT: u32 = 1;
 pub struct CorpusNote {
     /// What the user called it.
     pub source: String,
+    /// What the user called the taxonomy, where one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taxonomy: Option<String>,
     /// Documents that took part.
     pub documents: usize,
     /// Their terms.
@@ -40,8 +44,8 @@ pub struct CorpusNote {
 }
 
 impl CorpusNote {
-    /// Describes counts.
-    pub fn of(source: &str, counts: &Counts) -> Self {
+    /// Describes counts, and the taxonomy where there is one.
+    pub fn of(source: &str, counts: &Counts, taxonomy: Option<&Taxonomy>) -> Self {
         let mut hasher = blake3::Hasher::new();
         let mut numbers = |values: &mut dyn Iterator<Item = u32>| {
             let mut bytes = Vec::with_capacity(1 << 16);
@@ -67,8 +71,14 @@ impl CorpusNote {
             hasher.update(name.as_bytes());
             hasher.update(b"\n");
         }
+        for node in taxonomy.map(Taxonomy::records).unwrap_or_default() {
+            hasher.update(node.id.as_bytes());
+            hasher.update(b"<");
+            hasher.update(node.parent.unwrap_or_default().as_bytes());
+        }
         Self {
             source: source.to_owned(),
+            taxonomy: None,
             documents: counts.len(),
             terms: counts.vocabulary.len(),
             labels: counts.labels.len(),

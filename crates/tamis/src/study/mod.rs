@@ -14,6 +14,7 @@ mod keep;
 mod page;
 pub mod papers;
 mod parse;
+mod pipelines;
 mod plan;
 mod rows;
 mod run;
@@ -34,9 +35,10 @@ pub use findings::{Finding, findings, winners};
 pub use folder::{CorpusNote, Folder, Record};
 pub use keep::Keep;
 pub use page::{Digest, report};
+pub use pipelines::Pipelines;
 pub use plan::{Baseline, CorpusPlan, Decision, Grid, Method, Plan, Profile, Size, TestPlan, TextPlan, Work};
-pub use rows::{ProfileRow, ResultRow, Row, SearchNote, SetRow, SplitRow, Timing, Values};
-pub use run::{Extent, Sink, extent, run};
+pub use rows::{PipelineRow, ProfileRow, ResultRow, Row, SearchNote, SetRow, SplitRow, Timing, Values};
+pub use run::{Extent, Material, Sink, extent, run};
 pub use simulated::Simulated;
 pub use statistics::{
     Pair, Summary, best_by_size, measure_reversals, pairs, summaries, wins_by_size, wins_of_cut, wins_over_reference,

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::keep::Keep;
+use super::pipelines::Pipelines;
 use crate::corpus::{Digits, SplitPlan, TextOptions, Words, stop_words};
 use crate::features::{LambdaOptions, Selector};
 use crate::label::{ClassifierSpec, Threshold};
@@ -41,6 +42,8 @@ pub enum Work {
     Grid(Box<Grid>),
     /// Simulated ranked lists, no corpus (olsson 2).
     Simulation(SimulationOptions),
+    /// Thresholds along the pipelines of a taxonomy (addis 4).
+    Pipelines(Box<Pipelines>),
 }
 
 /// The corpus of a plan.
@@ -375,11 +378,21 @@ impl Plan {
         serde_json::to_string_pretty(&essence).expect("names and numbers can be written as JSON")
     }
 
-    /// The grid, unless it is a simulation.
+    /// The grid, where it is one.
     pub fn grid(&self) -> Option<&Grid> {
         match &self.work {
             Work::Grid(grid) => Some(grid),
-            Work::Simulation(_) => None,
+            Work::Simulation(_) | Work::Pipelines(_) => None,
         }
+    }
+
+    /// Whether it needs a corpus.
+    pub fn needs_corpus(&self) -> bool {
+        !matches!(self.work, Work::Simulation(_))
+    }
+
+    /// Whether it needs a taxonomy.
+    pub fn needs_taxonomy(&self) -> bool {
+        matches!(self.work, Work::Pipelines(_))
     }
 }

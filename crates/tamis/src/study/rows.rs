@@ -7,6 +7,8 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::plan::Size;
+use crate::corpus::Split;
+use crate::counts::Counts;
 use crate::features::search::Ended;
 use crate::measure::Measure;
 use crate::measure::simulation::Judged;
@@ -66,6 +68,8 @@ pub enum Row {
     Result(ResultRow),
     /// A simulated set.
     Set(SetRow),
+    /// Thresholds of a pipeline.
+    Pipeline(PipelineRow),
 }
 
 /// A split and what it leaves to learn from.
@@ -163,6 +167,66 @@ pub struct SetRow {
     pub b: Judged,
 }
 
+/// Thresholds selected along a pipeline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PipelineRow {
+    /// Counted from 1.
+    pub split: u32,
+    /// Its labels, root first.
+    pub pipeline: String,
+    /// Documents that thresholds were selected on.
+    pub documents: usize,
+    /// Those of the pipeline's end among them.
+    pub positives: usize,
+    /// Positives to negatives.
+    pub imbalance: String,
+    /// How thresholds were selected.
+    pub method: String,
+    /// Thresholds, root first.
+    pub thresholds: Vec<f64>,
+    /// F1 on the documents they were selected on.
+    pub utility: f64,
+    /// F1 on other documents.
+    pub check: f64,
+    /// Utilities computed, as the method's pseudo-code counts them.
+    pub evaluations: u64,
+    /// The same for the deepest level, the deepest two and so on, on the balanced set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<u64>,
+    /// Whether nothing better exists.
+    pub proven: bool,
+}
+
+impl SplitRow {
+    /// Describes a split, counted from 1.
+    pub(super) fn of(number: u32, split: &Split, counts: &Counts) -> Self {
+        let mut trained = vec![false; counts.labels.len()];
+        let mut terms = vec![false; counts.vocabulary.len()];
+        for &row in &split.train {
+            counts.assignments.row_indices(row).iter().for_each(|&l| trained[l as usize] = true);
+            counts.matrix.row_indices(row).iter().for_each(|&t| terms[t as usize] = true);
+        }
+        let mut missing = vec![false; trained.len()];
+        let mut untrained_documents = 0;
+        for &row in &split.test {
+            let labels = counts.assignments.row_indices(row);
+            labels.iter().filter(|l| !trained[**l as usize]).for_each(|&l| missing[l as usize] = true);
+            untrained_documents += usize::from(labels.iter().any(|&l| !trained[l as usize]));
+        }
+        let count = |flags: &[bool]| flags.iter().filter(|f| **f).count();
+        let name = |(label, _): (usize, &bool)| counts.labels.name(label as u32).to_owned();
+        Self {
+            split: number,
+            train: split.train.len(),
+            test: split.test.len(),
+            terms: count(&terms),
+            labels: count(&trained),
+            untrained: missing.iter().enumerate().filter(|(_, missing)| **missing).map(name).collect(),
+            untrained_documents,
+        }
+    }
+}
+
 impl Row {
     /// The line, with its end.
     pub(super) fn line(&self) -> String {
@@ -173,18 +237,21 @@ impl Row {
 }
 
 /// How long something took. Times are kept apart from rows, which are the same on every machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Timing {
     /// Split, counted from 1.
     pub split: u32,
-    /// `unit`, `search` or `lambda`.
+    /// `unit`, `search`, `lambda`, or a method that selects thresholds.
     pub what: String,
     /// Classifier, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classifier: Option<String>,
-    /// Selector, where there is one.
+    /// Selector, or pipeline, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
+    /// Levels of a pipeline, from the deepest up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
     /// Size, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,

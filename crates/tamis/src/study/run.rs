@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::judge::{Decider, Holder, Judge, Places};
+use super::pipelines::PipelineStudy;
 use super::plan::{Decision, Grid, Method, Plan, Profile, Work};
 use super::rows::{ProfileRow, ResultRow, Row, SetRow, SplitRow, Timing};
 use super::select::{Chosen, Selecting};
@@ -13,7 +14,7 @@ use crate::corpus::{Split, SplitPlan};
 use crate::counts::{Contingency, Counts};
 use crate::features::rank_all;
 use crate::label::threshold::HeldOut;
-use crate::label::{ClassifierSpec, Thresholds};
+use crate::label::{ClassifierSpec, Taxonomy, Thresholds};
 use crate::measure::simulation::{SimulationOptions, simulate};
 use crate::{Error, Progress, Result};
 
@@ -56,21 +57,50 @@ pub struct Extent {
     pub classifications: u64,
 }
 
-/// Runs a study on a corpus (of which the plan's choice has been taken, see [`Keep`](super::Keep)), or a simulation, which
-/// needs none. Rows come in plan order and are the same for any number of threads; units that the sink has already are
+/// What a study runs on.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Material<'a> {
+    /// The corpus, of which the plan's choice has been taken (see [`Keep`](super::Keep)); a simulation needs none.
+    pub counts: Option<&'a Counts>,
+    /// The taxonomy, for pipelines.
+    pub taxonomy: Option<&'a Taxonomy>,
+}
+
+impl<'a> From<Option<&'a Counts>> for Material<'a> {
+    fn from(counts: Option<&'a Counts>) -> Self {
+        Self { counts, taxonomy: None }
+    }
+}
+
+impl<'a> Material<'a> {
+    pub(super) fn counts(&self, plan: &Plan) -> Result<&'a Counts> {
+        self.counts.ok_or_else(|| Error::data(format!("study {} needs a corpus", plan.name)))
+    }
+
+    fn taxonomy(&self, plan: &Plan) -> Result<&'a Taxonomy> {
+        self.taxonomy.ok_or_else(|| Error::data(format!("study {} needs a taxonomy", plan.name)))
+    }
+}
+
+/// Runs a study. Rows come in plan order and are the same for any number of threads; units that the sink has already are
 /// not run again.
-pub fn run(
+pub fn run<'a>(
     plan: &Plan,
-    counts: Option<&Counts>,
+    material: impl Into<Material<'a>>,
     seed: u64,
     sink: &mut dyn Sink,
     progress: &dyn Progress,
 ) -> Result<Extent> {
+    let material = material.into();
     let grid = match &plan.work {
         Work::Simulation(options) => return run_simulation(options, seed, sink, progress),
+        Work::Pipelines(pipelines) => {
+            let (counts, taxonomy) = (material.counts(plan)?, material.taxonomy(plan)?);
+            return PipelineStudy::new(pipelines, counts, taxonomy, seed)?.run(sink, progress);
+        }
         Work::Grid(grid) => grid,
     };
-    let counts = counts.ok_or_else(|| Error::data(format!("study {} needs a corpus", plan.name)))?;
+    let counts = material.counts(plan)?;
     let study = Study::new(grid, counts, seed)?;
     let sizes: Vec<usize> = study.units.iter().map(|unit| unit.rows(grid, &study.methods)).collect();
     let done = sink.resume(&sizes)?;
@@ -107,11 +137,15 @@ fn run_simulation(
 }
 
 /// How large a study on a corpus is.
-pub fn extent(plan: &Plan, counts: Option<&Counts>, seed: u64) -> Result<Extent> {
-    match (&plan.work, counts) {
-        (Work::Simulation(options), _) => Ok(Extent { units: 1, rows: options.sets as usize, ..Extent::default() }),
-        (Work::Grid(grid), Some(counts)) => Ok(Study::new(grid, counts, seed)?.extent()),
-        (Work::Grid(_), None) => Err(Error::data(format!("study {} needs a corpus", plan.name))),
+pub fn extent<'a>(plan: &Plan, material: impl Into<Material<'a>>, seed: u64) -> Result<Extent> {
+    let material = material.into();
+    match &plan.work {
+        Work::Simulation(options) => Ok(Extent { units: 1, rows: options.sets as usize, ..Extent::default() }),
+        Work::Grid(grid) => Ok(Study::new(grid, material.counts(plan)?, seed)?.extent()),
+        Work::Pipelines(pipelines) => {
+            let (counts, taxonomy) = (material.counts(plan)?, material.taxonomy(plan)?);
+            Ok(PipelineStudy::new(pipelines, counts, taxonomy, seed)?.extent())
+        }
     }
 }
 
@@ -172,9 +206,9 @@ impl<'a> Study<'a> {
             what: "unit".into(),
             classifier: Some(classifier.to_string()),
             selector: (methods.len() == 1).then(|| self.methods[methods.start].selector.to_string()),
-            size: None,
             classifications: Some(self.classifications(unit)),
             seconds: start.elapsed().as_secs_f64(),
+            ..Timing::default()
         });
         Ok(rows)
     }
@@ -284,25 +318,7 @@ impl<'a> Study<'a> {
 
     /// The row of a split, and the profile of its selectors.
     fn describe(&self, split: usize, table: &Contingency) -> Result<Vec<Row>> {
-        let Split { train, test } = &self.splits[split];
-        let untrained = |label: u32| table.label_documents()[label as usize] == 0;
-        let labels_of = |row: usize| self.counts.assignments.row_indices(row);
-        let mut missing = vec![false; self.counts.labels.len()];
-        let mut untrained_documents = 0;
-        for &row in test {
-            labels_of(row).iter().filter(|l| untrained(**l)).for_each(|&l| missing[l as usize] = true);
-            untrained_documents += usize::from(labels_of(row).iter().any(|l| untrained(*l)));
-        }
-        let name = |(label, _): (usize, &bool)| self.counts.labels.name(label as u32).to_owned();
-        let mut rows = vec![Row::Split(SplitRow {
-            split: split as u32 + 1,
-            train: train.len(),
-            test: test.len(),
-            terms: table.df().iter().filter(|df| **df > 0).count(),
-            labels: table.label_documents().iter().filter(|n| **n > 0).count(),
-            untrained: missing.iter().enumerate().filter(|(_, missing)| **missing).map(name).collect(),
-            untrained_documents,
-        })];
+        let mut rows = vec![Row::Split(SplitRow::of(split as u32 + 1, &self.splits[split], self.counts))];
         if let Some(profile) = &self.grid.profile {
             rows.extend(self.profile(profile, split, table)?);
         }

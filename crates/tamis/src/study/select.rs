@@ -176,15 +176,8 @@ fn chosen(terms: Vec<u32>, sizes: &[Size]) -> Chosen {
 }
 
 fn timing(what: &str, selector: &Selector, size: Option<Size>, start: Instant) -> Timing {
-    Timing {
-        split: 0,
-        what: what.into(),
-        classifier: None,
-        selector: Some(selector.to_string()),
-        size,
-        classifications: None,
-        seconds: start.elapsed().as_secs_f64(),
-    }
+    let (what, selector) = (what.into(), Some(selector.to_string()));
+    Timing { what, selector, size, seconds: start.elapsed().as_secs_f64(), ..Timing::default() }
 }
 
 /// The plan's first measure at each size of a selection; larger is better.

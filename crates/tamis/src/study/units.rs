@@ -23,7 +23,7 @@ pub(super) enum UnitKind {
 }
 
 /// Classifications in a unit: some seconds of work, so that little is lost when a study is killed.
-const CLASSIFICATIONS: usize = 6_000_000;
+const CLASSIFICATIONS: usize = 16_000_000;
 
 /// All units of a study. They depend on the plan and the corpus alone.
 pub(super) fn units(grid: &Grid, methods: &[Method], splits: &[Split]) -> Vec<Unit> {

@@ -16,7 +16,7 @@
 //! ends of the errors over all terms of the query. Sums saturate, which keeps all of this true: a saturated sum
 //! reaches whatever its true value reaches.
 
-use super::index::{Index, QueryTerm};
+use super::index::{Index, QueryTerm, product};
 use super::words;
 use crate::label::Problem;
 
@@ -284,7 +284,7 @@ impl Filter {
                 let number = term_of[row as usize] as usize - 1;
                 let QueryTerm { feature, factor } = terms[number];
                 let weight = index.weights.of_document(feature, count, length_part);
-                cells[number * documents.len() + candidate] = factor * weight;
+                cells[number * documents.len() + candidate] = product(factor, weight, index.weights.coarse());
             }
         }
         for term in terms {
@@ -311,7 +311,7 @@ impl Filter {
             } else {
                 index.weights.of_document(feature, u32::from(count), self.heads[document as usize].length_part)
             };
-            cells[candidate_of[document as usize] as usize] = factor * weight;
+            cells[candidate_of[document as usize] as usize] = product(factor, weight, index.weights.coarse());
         }
     }
 

@@ -37,6 +37,7 @@ pub(super) struct Block {
     /// Document of each posting, counted from `first`, ascending within a feature.
     places: Vec<u16>,
     values: Vec<f64>,
+    coarse: f64,
 }
 
 /// A feature of a query with what it multiplies postings by.
@@ -113,7 +114,14 @@ impl Block {
             }
         }
         let first = first as u32;
-        Self { first, documents: (first..first + len as u32).collect(), starts, places, values }
+        Self {
+            first,
+            documents: (first..first + len as u32).collect(),
+            starts,
+            places,
+            values,
+            coarse: weights.coarse(),
+        }
     }
 
     /// How many documents.
@@ -131,7 +139,7 @@ impl Block {
     #[inline]
     pub(super) fn add(&self, term: QueryTerm, sums: &mut Sums) -> usize {
         let (places, values) = self.lists(term.feature);
-        add_to(sums, places, values, |value| term.factor * value);
+        add_to(sums, places, values, |value| product(term.factor, value, self.coarse));
         places.len()
     }
 
@@ -153,6 +161,16 @@ impl Block {
             squares[d as usize] += v * v;
         }
     }
+}
+
+/// Below this, sums of multiples of 2⁻⁴⁰ are exact.
+pub(super) const EXACT_BELOW: f64 = 8192.0;
+
+/// What a shared feature adds to a similarity: the product, made as coarse as numbers of the size of `coarse` are
+/// ([`Weights::coarse`]).
+#[inline]
+pub(super) fn product(factor: f64, weight: f64, coarse: f64) -> f64 {
+    (factor * weight + coarse) - coarse
 }
 
 /// The innermost loop of all: adds to the sum at each place.

@@ -34,6 +34,16 @@ impl Weights {
         }
     }
 
+    /// Okapi: `1.5·2¹²`, beside which products become multiples of 2⁻⁴⁰, so that their sums are exact and the same in any
+    /// order of the features. Cosine: 0, which leaves products alone, since they may be tiny and are normalised after.
+    #[inline]
+    pub(super) fn coarse(&self) -> f64 {
+        match self.similarity {
+            Similarity::Okapi => 6144.0,
+            Similarity::Cosine => 0.0,
+        }
+    }
+
     pub(super) fn features(&self) -> usize {
         self.idf.len()
     }

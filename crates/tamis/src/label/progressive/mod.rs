@@ -9,12 +9,14 @@ mod levels;
 mod model;
 mod node;
 mod options;
+mod tables;
 mod training;
 
 pub use fit::{ProgressiveFit, fit};
 pub use levels::Step;
 pub use model::{NodeState, ProgressiveModel, Tuned};
 pub use options::{Answers, ProgressiveOptions};
+pub use tables::score_tables;
 pub use training::{NegativePolicy, NodeDocuments, TrainingOptions, TrainingSet, TrainingSets};
 
 pub(super) use model::ProgressiveMemory;

@@ -3,12 +3,14 @@
 //! Postings and weights do not depend on a ranking (SPEC 6), so they are built once, and a test document's postings are
 //! sorted into [`tiers`] once for all rankings. From size to size the sums are carried.
 
+mod memo;
 mod tiers;
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
+use self::memo::{Known, Memo};
 use self::tiers::Tiers;
 use super::best::{Best, Sorter};
 use super::index::{Block, Index, QueryTerm, Sums, inverse_norms, sums};
@@ -182,25 +184,33 @@ impl KnnSweep {
     }
 
     fn classify_okapi(&self, query: Query<'_>, memory: &mut Memory, visit: &mut dyn FnMut(usize, usize, &[Scored])) {
-        let Memory { sums: sums_memory, terms, tiers, order, best, sorter, votes, ranked, .. } = memory;
+        let Memory { sums: sums_memory, terms, tiers, memo, order, best, sorter, votes, ranked, .. } = memory;
         let sums = sums(sums_memory);
         self.index.query_terms(query, terms);
         let tiered = self.rankings() >= TIERS_PAY;
+        memo.begin(terms, tiered);
         if tiered {
             tiers.fill(&self.index, terms, self.k, sums);
         }
         for (ranking, sizes) in self.sizes.iter().enumerate() {
             order.fill(terms, &self.places, self.rankings(), ranking, sizes);
-            let best = reset(best, sizes.len(), self.k);
+            let wanted = memo.look_up(order);
+            let best = reset(best, wanted, self.k);
             if tiered {
-                gather_best(tiers.parts(), terms, order, sums, best);
+                gather_best(tiers.parts(), terms, order, sums, best, memo.found());
             } else {
-                gather_best(self.index.blocks.iter(), terms, order, sums, best);
+                gather_best(self.index.blocks.iter(), terms, order, sums, best, memo.found());
             }
-            for (best, size) in best.iter_mut().zip(0..) {
+            for size in 0..sizes.len() {
+                if let Some(known) = memo.found()[size] {
+                    visit(ranking, size, memo.list(known));
+                    continue;
+                }
+                let best = &mut best[size];
                 if order.changed[size] {
                     best.finish(sorter);
                     self.electorate.rank(best.documents(), best.similarities(), votes, ranked);
+                    memo.keep(size, best.floor, ranked);
                 }
                 visit(ranking, size, ranked);
             }
@@ -273,6 +283,7 @@ struct Memory {
     sums: Vec<f64>,
     terms: Vec<QueryTerm>,
     tiers: Tiers,
+    memo: Memo,
     order: Order,
     best: Vec<Best>,
     sorter: Sorter,
@@ -341,14 +352,21 @@ impl Part for &Block {
     }
 }
 
-/// Fills the best of each size, part by part, those with larger bounds first.
+/// Fills the best of each size, part by part, those with larger bounds first. Of sizes that are known already only the
+/// floor is.
 fn gather_best<P: Part>(
     parts: impl Iterator<Item = P>,
     terms: &[QueryTerm],
     order: &mut Order,
     sums: &mut Sums,
     best: &mut [Best],
+    known: &[Option<Known>],
 ) {
+    let mut floor = 0.0f64;
+    for (best, known) in best.iter_mut().zip(known) {
+        floor = known.map_or(floor, |known| floor.max(known.floor));
+        best.floor = best.floor.max(floor);
+    }
     for part in parts {
         // Floors ascend with the size, so the sizes that this part matters to come first.
         let open = best.partition_point(|best| best.floor <= part.bound());
@@ -359,6 +377,9 @@ fn gather_best<P: Part>(
         sums[..documents.len()].fill(0.0);
         for size in 0..open {
             let added: usize = order.added(size).map(|number| part.add(number, terms[number], sums)).sum();
+            if known[size].is_some() {
+                continue;
+            }
             let (smaller, rest) = best.split_at_mut(size);
             let (best, smaller) = (&mut rest[0], smaller.last());
             order.changed[size] |= added > 0;

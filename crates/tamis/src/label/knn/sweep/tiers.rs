@@ -6,7 +6,7 @@
 //! sizes, which have most of the terms, end in the first tier.
 
 use super::Part;
-use crate::label::knn::index::{Index, QueryTerm, Sums, add_to};
+use crate::label::knn::index::{Index, QueryTerm, Sums, add_to, product};
 
 /// No tier is larger: its sums take 128 KiB.
 const LARGEST: usize = 1 << 14;
@@ -140,6 +140,7 @@ impl Tiers {
             tier.starts.clear();
             tier.len = 0;
         }
+        let coarse = index.weights.coarse();
         for &QueryTerm { feature, factor } in terms {
             for tier in tiers.iter_mut() {
                 tier.starts.push(tier.len as u32);
@@ -156,7 +157,7 @@ impl Tiers {
                     let home = homes[document as usize];
                     let tier = &mut tiers[home.tier as usize];
                     tier.places[tier.len] = home.place;
-                    tier.values[tier.len] = factor * value;
+                    tier.values[tier.len] = product(factor, value, coarse);
                     tier.len += 1;
                 }
             }
