@@ -2,7 +2,7 @@
 //!
 //! A benchmark has two halves: `crates/tamis/benches/NAME.rs` (a plain program) and `xtask/peers/NAME_peer.py`. Each prints
 //! JSON lines `{"what": …, "value": …, "unit": …}`, and lines with the same `what` are compared; a line may carry
-//! `"note"`. The halves run one after the other on an otherwise idle machine; ratios are of the same run.
+//! `"note"`. What a peer needs beyond the packages of the tests is in `xtask/peers/NAME_requirements.txt`. The halves run one after the other on an otherwise idle machine; ratios are of the same run.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -46,7 +46,16 @@ pub(crate) fn run(name: &str, rest: &[&str]) -> Result<()> {
             .args(rest),
     )?;
     let script = root().join("xtask/peers").join(format!("{name}_peer.py"));
-    let peer = if script.exists() { capture(Command::new(python()?).arg(script).args(rest))? } else { String::new() };
+    let peer = if script.exists() {
+        let python = python()?;
+        let more = script.with_file_name(format!("{name}_requirements.txt"));
+        if more.exists() {
+            check(Command::new(&python).args(["-m", "pip", "install", "--quiet", "-r"]).arg(more))?;
+        }
+        capture(Command::new(python).arg(script).args(rest))?
+    } else {
+        String::new()
+    };
     print(&lines(&ours)?, &lines(&peer)?);
     Ok(())
 }
