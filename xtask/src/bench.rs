@@ -2,7 +2,8 @@
 //!
 //! A benchmark has two halves: `benches/NAME.rs` of a crate (a plain program) and `xtask/peers/NAME_peer.py`. Each prints
 //! JSON lines `{"what": …, "value": …, "unit": …}`, and lines with the same `what` are compared; a line may carry
-//! `"note"`. The halves run one after the other on an otherwise idle machine; ratios are of the same run.
+//! `"note"`. What a peer needs beyond the packages of the tests is in `xtask/peers/NAME_requirements.txt`. The halves
+//! run one after the other on an otherwise idle machine; ratios are of the same run.
 
 use std::collections::BTreeMap;
 use std::process::Command;

@@ -47,6 +47,35 @@ fn main() {
     report("greedy-exact", 1e3 * greedy_seconds / n, "ms", &format!("{below} of {n} below tsa's utility"));
     report("greedy-exact, times faster than tsa", sums[0][1] / greedy_seconds, "x", "");
     report("exact, proven of ten", 10.0 * f64::from(proven) / n, "", &format!("slowest {slowest:.2} s"));
+    let random: Vec<_> = (0..400u64)
+        .map(|seed| {
+            let depth = 2 + seed as usize % 3;
+            let positives = [10, 50, 200, 1000][(seed / 3 % 4) as usize];
+            let negatives = positives * [1, 4, 10][(seed / 12 % 3) as usize];
+            let separation = [0.7, 1.2, 1.8, 2.5][(seed / 36 % 4) as usize];
+            let votes = if seed % 2 == 0 { 0 } else { 20 };
+            generate(Shape { depth, positives, negatives, separation, votes }, seed)
+        })
+        .collect();
+    let (tsa_time, tsa) =
+        best(3, || random.iter().map(|t| select(t, Method::Tsa, &options).unwrap().utility).collect::<Vec<_>>());
+    for (starts, until_stable) in
+        [(1, false), (1, true), (2, false), (2, true), (3, true), (3, false), (4, true), (5, false), (7, true)]
+    {
+        let o = Options { starts, until_stable, ..options.clone() };
+        let (time, greedy) =
+            best(3, || random.iter().map(|t| select(t, Method::GreedyExact, &o).unwrap().utility).collect::<Vec<_>>());
+        let below = greedy.iter().zip(&tsa).filter(|(g, t)| **g < **t - 1e-12).count();
+        let above = greedy.iter().zip(&tsa).filter(|(g, t)| **g > **t + 1e-12).count();
+        let mean = greedy.iter().zip(&tsa).map(|(g, t)| g - t).sum::<f64>() / 400.0;
+        let worst = greedy.iter().zip(&tsa).map(|(g, t)| g - t).fold(0.0, f64::min);
+        report(
+            &format!("greedy {starts} {until_stable}"),
+            tsa_time / time,
+            "x",
+            &format!("below {below} above {above} mean {mean:.5} worst {worst:.5}"),
+        );
+    }
     // As many pipelines as the CWE tree has, 20,000 documents each.
     let many: Vec<_> = (0..458)
         .map(|seed| {

@@ -7,7 +7,7 @@ use tamis::Silent;
 use tamis::corpus::TextOptions;
 use tamis::counts::Counts;
 use tamis::label::pipeline::{Imbalance, Method, Utility};
-use tamis::label::progressive::{Answers, NodeState, ProgressiveFit, fit};
+use tamis::label::progressive::{Answers, NegativePolicy, NodeState, ProgressiveFit, fit};
 use tamis::label::{
     Classifier, Fitted, Model, ParentPolicy, Problem, ProgressiveOptions, Scratch, Taxonomy, fit_taxonomy,
 };
@@ -50,7 +50,7 @@ fn corpus(documents: usize, seed: u64) -> Counts {
 }
 
 fn options(classifier: &str) -> ProgressiveOptions {
-    ProgressiveOptions { classifier: classifier.parse().unwrap(), features: 40, ..ProgressiveOptions::default() }
+    ProgressiveOptions { classifier: classifier.parse().unwrap(), features: Some(40), ..ProgressiveOptions::default() }
 }
 
 fn fitted(counts: &Counts, rows: &[usize], options: &ProgressiveOptions) -> ProgressiveFit {
@@ -76,10 +76,85 @@ fn every_classifier_learns_the_tree_and_stops_half_way() {
     let (train, test): (Vec<usize>, Vec<usize>) = (0..900).partition(|r| r % 3 != 0);
     for (classifier, least) in [("svm", 0.85), ("bayes", 0.85), ("bayes(multi=ovr)", 0.85), ("wknn", 0.7), ("knn", 0.6)]
     {
-        let fit = fitted(&counts, &train, &options(classifier));
-        let right = exactly_right(&fit, &counts, &test);
-        assert!(right >= least, "{classifier}: {right}");
+        for answers in [Answers::All, Answers::Best] {
+            let fit = fitted(&counts, &train, &ProgressiveOptions { answers, ..options(classifier) });
+            let right = exactly_right(&fit, &counts, &test);
+            assert!(right >= least, "{classifier}, {answers:?}: {right}");
+        }
     }
+}
+
+/// Siblings trained together against the same documents are what they are when trained one by one.
+#[test]
+fn families_are_their_members() {
+    let counts = corpus(300, 9);
+    let rows: Vec<usize> = (0..300).collect();
+    for negatives in NegativePolicy::ALL {
+        let gap = "svm(gap=0.000001)".parse().unwrap();
+        let together = ProgressiveOptions { negatives, classifier: gap, ..ProgressiveOptions::default() };
+        // More words than there are: the same features, but chosen for each node.
+        let apart = ProgressiveOptions { features: Some(100_000), ..together.clone() };
+        let (together, apart) = (fitted(&counts, &rows, &together), fitted(&counts, &rows, &apart));
+        assert_eq!(together.terms, apart.terms);
+        for node in taxonomy().nodes() {
+            assert_eq!(together.model.state(node), apart.model.state(node));
+            let (a, b) = (together.model.node_weights(node), apart.model.node_weights(node));
+            let mut compared = 0;
+            for (feature, weight) in a {
+                let other = b.iter().find(|(f, _)| *f == feature).map_or(0.0, |(_, w)| *w);
+                assert!((weight - other).abs() < 0.02, "{negatives} {node} {feature}: {weight} {other}");
+                compared += 1;
+            }
+            assert!(compared > 0 || together.model.state(node) != NodeState::Trained);
+        }
+    }
+}
+
+/// One document of a node among many: its best thresholds let many others through.
+#[test]
+fn thresholds_that_accept_by_accident_are_not_used() {
+    let mut rows: Vec<(Vec<String>, Vec<&str>)> = (0..120)
+        .map(|i| (vec![format!("w{}", i % 7), format!("v{}", i % 5)], vec![if i % 2 == 0 { "hockey" } else { "oil" }]))
+        .collect();
+    rows.push((vec!["w3".to_owned(), "v2".to_owned()], vec!["women"]));
+    let counts = Counts::from_rows(&rows);
+    let all: Vec<usize> = (0..rows.len()).collect();
+    let women = taxonomy().node("women").unwrap();
+    let of = |least_utility| fitted(&counts, &all, &ProgressiveOptions { least_utility, ..options("svm") });
+    let any = of(0.0);
+    let tuned = any.model.tuned(women).expect("the one document can be accepted");
+    assert!(tuned.utility < 0.5 && tuned.outcome.false_positives > 0, "{tuned:?}");
+    let strict = of(0.5);
+    assert!(strict.model.tuned(women).is_none() && strict.untunable.contains(&women));
+    assert!(taxonomy().nodes().all(|n| strict.model.tuned(n).is_none_or(|t| t.utility >= 0.5)));
+}
+
+/// With `one` an accepted node or one above it, with `best` the first of the list, whatever was accepted.
+#[test]
+fn one_answer_may_stop_above_an_accepted_node() {
+    let counts = corpus(300, 8);
+    let rows: Vec<usize> = (0..300).collect();
+    let weak = |answers| {
+        let mut o = ProgressiveOptions { answers, features: Some(3), ..options("bayes") };
+        o.thresholds.utility = Utility::F(4.0);
+        fitted(&counts, &rows, &o)
+    };
+    let (all, one, best) = (weak(Answers::All), weak(Answers::One), weak(Answers::Best));
+    let problem = Problem::new(&counts, &rows, &all.terms);
+    let (mut scratch, mut ranked, mut decided) = (Scratch::default(), Vec::new(), Vec::new());
+    let (mut above, mut differ) = (0, 0);
+    for at in 0..rows.len() {
+        let accepted = all.model.decide(problem.query(at), &mut scratch);
+        one.model.rank_and_decide(problem.query(at), &mut scratch, &mut ranked, &mut decided);
+        let [answer] = decided[..] else { panic!("one answer") };
+        let expected = ranked.iter().map(|s| s.label).find(|l| accepted.contains(l) || accepted.is_empty());
+        assert_eq!(Some(answer), expected);
+        above += usize::from(accepted.iter().any(|&n| n != answer && taxonomy().is_within(n, answer)));
+        best.model.rank_and_decide(problem.query(at), &mut scratch, &mut ranked, &mut decided);
+        assert_eq!(decided, [ranked[0].label]);
+        differ += usize::from(decided != [answer]);
+    }
+    assert!(above > 0 && differ > 0, "{above} stop above a node that accepts them, {differ} where none does");
 }
 
 #[test]
@@ -103,7 +178,7 @@ fn every_method_tunes_and_exact_is_never_below() {
 fn accepted_nodes_are_closed_and_answers_most_specific() {
     let counts = corpus(300, 8);
     let rows: Vec<usize> = (0..300).collect();
-    let recall = ProgressiveOptions { method: Method::Tsa, features: 2, ..options("bayes") };
+    let recall = ProgressiveOptions { method: Method::Tsa, features: Some(2), ..options("bayes") };
     let recall = ProgressiveOptions {
         thresholds: tamis::label::pipeline::Options { utility: Utility::F(8.0), ..recall.thresholds },
         ..recall
@@ -137,11 +212,12 @@ fn accepted_nodes_are_closed_and_answers_most_specific() {
 fn nodes_without_documents_are_kept_and_silent() {
     let counts = corpus(300, 4);
     let rows: Vec<usize> = (0..300).collect();
-    for answers in [Answers::All, Answers::AtLeastOne, Answers::One] {
+    for answers in Answers::ALL {
         // Utility recall wants thresholds of 0: what has no documents must still not be accepted by accident.
         let mut o = ProgressiveOptions { answers, ..options("svm") };
         o.thresholds.utility = Utility::Recall;
-        let fit = fitted(&counts, &rows, &o);
+        let features = if answers == Answers::One { None } else { o.features };
+        let fit = fitted(&counts, &rows, &ProgressiveOptions { features, ..o });
         let t = taxonomy();
         let silent: Vec<u32> = ["chess", "moon", "space"].map(|id| t.node(id).unwrap()).to_vec();
         assert_eq!(fit.without_documents, silent);
@@ -180,7 +256,7 @@ fn a_rarer_world_makes_stricter_thresholds() {
     let accepted = |imbalance: &str| -> usize {
         let imbalance: Imbalance = imbalance.parse().unwrap();
         // Few features, so that nodes make mistakes.
-        let o = ProgressiveOptions { imbalance: Some(imbalance), features: 3, ..options("bayes") };
+        let o = ProgressiveOptions { imbalance: Some(imbalance), features: Some(3), ..options("bayes") };
         let fit = fitted(&counts, &rows, &o);
         let problem = Problem::new(&counts, &rows, &fit.terms);
         let mut scratch = Scratch::default();
@@ -194,9 +270,9 @@ fn model_files_and_threads_change_nothing() {
     let counts = corpus(240, 6);
     let rows: Vec<usize> = (0..240).collect();
     let text = TextOptions::default();
-    for classifier in ["svm", "bayes", "wknn"] {
+    for (classifier, features) in [("svm", Some(40)), ("svm", None), ("bayes", Some(40)), ("wknn", None)] {
         let train = || {
-            let options = ProgressiveOptions { answers: Answers::One, ..options(classifier) };
+            let options = ProgressiveOptions { answers: Answers::One, features, ..options(classifier) };
             fit_taxonomy(&counts, &rows, &text, &taxonomy(), &options, &Silent).unwrap().model
         };
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -242,7 +318,8 @@ fn bad_options_and_labels_are_refused() {
     let counts = corpus(60, 1);
     let rows: Vec<usize> = (0..60).collect();
     let error = |o: ProgressiveOptions| fit(&counts, &rows, &taxonomy(), &o, &Silent).unwrap_err().to_string();
-    assert!(error(ProgressiveOptions { features: 0, ..options("svm") }).contains("features"));
+    assert!(error(ProgressiveOptions { features: Some(0), ..options("svm") }).contains("features"));
+    assert!(error(ProgressiveOptions { least_utility: 1.5, ..options("svm") }).contains("least-utility"));
     assert!(error(ProgressiveOptions { folds: 1, ..options("svm") }).contains("folds"));
     assert!(error(ProgressiveOptions { per_node: Some(1), ..options("svm") }).contains("per-node"));
     let small = Taxonomy::from_pairs([("hockey", Some("sport"))], ParentPolicy::Refuse).unwrap();

@@ -193,21 +193,26 @@ fn along(
     }
     let default = ProgressiveOptions::default();
     let h = &args.hierarchy;
+    if args.by.is_some() && args.features == Size::All {
+        bail!("with --features all every node takes all its words and --by has nothing to select; give a number");
+    }
     let options = ProgressiveOptions {
         classifier: args.classifier.clone().unwrap_or(default.classifier),
         selector: args.by.clone().unwrap_or(default.selector),
         features: match args.features {
+            Size::Auto if args.by.is_some() => ProgressiveOptions::paper().features,
             Size::Auto => default.features,
-            Size::All => usize::MAX,
-            Size::Top(n) => n,
+            Size::All => None,
+            Size::Top(n) => Some(n),
         },
         negatives: h.negatives,
-        per_node: (h.per_node != 0).then_some(h.per_node),
+        per_node: h.per_node,
         method: match &args.threshold {
             Some(Deciding::Along(method)) => *method,
             _ => default.method,
         },
         thresholds: pipeline::Options { utility: h.utility, step: h.step, ..default.thresholds },
+        least_utility: h.least_utility.unwrap_or(default.least_utility),
         imbalance: h.imbalance,
         folds: args.folds.unwrap_or(default.folds),
         answers: h.answers.unwrap_or_else(|| Answers::of_documents(counts, rows)),
@@ -227,7 +232,8 @@ fn along(
     fact("training documents", grouped(summary.documents));
     fact("nodes", format!("{} in {} levels", grouped(taxonomy.len() as u64), taxonomy.height()));
     fact("features", format!("{} of {}", grouped(model.terms.len() as u64), grouped(summary.vocabulary as u64)));
-    fact("selector at each node", format!("{}, {}", summary.selector, options.features));
+    let words = options.features.map_or("all words".to_owned(), |n| format!("{} words of {}", n, summary.selector));
+    fact("features at each node", words);
     fact("classifier at each node", summary.classifier.to_string());
     fact("threshold", model.deciding());
     for (measure, value) in &summary.quality {

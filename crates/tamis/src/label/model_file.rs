@@ -61,6 +61,9 @@ struct Filter {
 #[derive(Serialize, Deserialize)]
 struct NodeMeta {
     labels: usize,
+    /// The nodes it scores; when empty, the one that names the section.
+    #[serde(default)]
+    members: Vec<u32>,
     classifier: Shape,
 }
 
@@ -200,17 +203,16 @@ fn load_csr<V: Copy>(file: &Container, name: &str, columns: usize, values: Vec<V
 }
 
 fn store_filter(filter: &ProgressiveModel, file: &mut Builder) -> Result<Shape> {
-    for (number, node) in filter.nodes.iter().enumerate() {
-        let Some(node) = node else { continue };
+    for node in &filter.locals {
         let mut part = Builder::new(NODE_KIND, VERSION);
         part.add_slice("features", &node.features);
         let classifier = store_classifier(&node.classifier, &mut part)?;
-        let meta = NodeMeta { labels: node.classifier.labels(), classifier };
+        let meta = NodeMeta { labels: node.classifier.labels(), members: node.members.clone(), classifier };
         let json = |e: serde_json::Error| Error::data(format!("the model cannot be written as JSON: {e}"));
         part.add("meta", serde_json::to_vec(&meta).map_err(json)?);
         let mut bytes = Vec::new();
         part.write(&mut bytes).map_err(|e| Error::io("model", e))?;
-        file.add(&format!("node {number}"), bytes);
+        file.add(&format!("node {}", node.members[0]), bytes);
     }
     Ok(Shape::Progressive(Box::new(Filter {
         options: filter.options.clone(),
@@ -225,11 +227,10 @@ fn load_filter(filter: Filter, file: &Container, taxonomy: Option<&Taxonomy>) ->
     let taxonomy = taxonomy.ok_or_else(|| file.error("there are classifiers for nodes, but no taxonomy"))?;
     let features = file.slice::<u32>("features")?.len();
     let present: Vec<&str> = file.sections().map(|(name, _)| name).collect();
-    let mut nodes = Vec::with_capacity(taxonomy.len());
+    let mut locals = Vec::new();
     for number in taxonomy.nodes() {
         let name = format!("node {number}");
         if !present.contains(&name.as_str()) {
-            nodes.push(None);
             continue;
         }
         let part = Container::from_bytes(Path::new(&name), file.section(&name)?, NODE_KIND, VERSION).map_err(wrong)?;
@@ -245,10 +246,14 @@ fn load_filter(filter: Filter, file: &Container, taxonomy: Option<&Taxonomy>) ->
         {
             return Err(file.error(format!("section {name}: the weights are about other features")));
         }
-        nodes.push(Some(NodeModel::new(own, classifier, &filter.options.classifier)));
+        let members = if meta.members.is_empty() { vec![number] } else { meta.members };
+        if members[0] != number || members.windows(2).any(|w| w[0] >= w[1]) || members.len() > meta.labels {
+            return Err(file.error(format!("section {name}: its nodes do not belong to it")));
+        }
+        locals.push(NodeModel::new(members, own, classifier, &filter.options.classifier));
     }
     let mut model =
-        ProgressiveModel::new(taxonomy.clone(), filter.options, filter.states, nodes, features).map_err(wrong)?;
+        ProgressiveModel::new(taxonomy.clone(), filter.options, filter.states, locals, features).map_err(wrong)?;
     model.tuned = filter.tuned;
     model.calibration = filter.calibration;
     model.validate().map_err(wrong)?;

@@ -24,17 +24,17 @@ pub struct TaxonomyTrained {
 }
 
 impl Answers {
-    /// What training documents suggest: one answer where each has a label and hardly any has two (1.1 on average at
+    /// What training documents suggest: the best path where each has a label and hardly any has two (1.1 on average at
     /// most), at least one where each has a label.
     ///
-    /// Every pipeline has thresholds that are good for itself; over hundreds of rare nodes their mistakes add up, and
-    /// where documents have one label, taking the best-ranked of the accepted nodes leaves most of them out.
+    /// Every pipeline has thresholds that are good for itself; over hundreds of nodes their mistakes add up, and where
+    /// documents have one label, probabilities that compete decide better (docs/benchmarks.md).
     pub fn of_documents(counts: &Counts, rows: &[usize]) -> Self {
         let labels = |&row: &usize| counts.assignments.row_indices(row).len();
         let all: usize = rows.iter().map(labels).sum();
         match rows.iter().map(labels).min() {
             Some(0) | None => Self::All,
-            _ if all as f64 <= 1.1 * rows.len() as f64 => Self::One,
+            _ if all as f64 <= 1.1 * rows.len() as f64 => Self::Best,
             _ => Self::AtLeastOne,
         }
     }
@@ -59,6 +59,10 @@ pub fn fit_taxonomy(
         Answers::One => {
             format!("Training documents have {mean:.2} labels on average; each document is given one path.")
         }
+        Answers::Best => format!(
+            "Training documents have {mean:.2} labels on average; each document is given the path on which it most likely \
+             ends. Thresholds are stored, and decide with --answers one."
+        ),
         Answers::AtLeastOne => "Each document is given all accepted paths, and the best one where none is.".to_owned(),
         Answers::All => "Each document is given all accepted paths, possibly none.".to_owned(),
     });
@@ -74,8 +78,9 @@ pub fn fit_taxonomy(
     }
     if !untunable.is_empty() {
         choices.push(format!(
-            "{} nodes have too few documents for a threshold that accepts any of them, and are never accepted.",
-            untunable.len()
+            "{} nodes have too few documents for thresholds of a utility of {} or more, and thresholds never accept them.",
+            untunable.len(),
+            options.least_utility
         ));
     }
     let (names, feature_of) = sorted(counts, &terms);

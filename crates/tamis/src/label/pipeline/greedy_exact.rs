@@ -23,17 +23,48 @@ pub(super) fn run(table: &ScoreTable, options: &Options) -> Found {
         found.steps.push(CalibrateStep { level: level + 1, seconds: since.elapsed().as_secs_f64(), evaluations });
         since = Instant::now();
     }
+    let before = climb.evaluations;
     if options.until_stable {
-        let before = climb.evaluations;
         climb.until_stable();
-        // What follows the pass belongs to its last step, which had come up to the root.
-        if let Some(last) = found.steps.last_mut() {
-            last.seconds += since.elapsed().as_secs_f64();
-            last.evaluations += climb.evaluations - before;
+    }
+    let mut best = climb.value();
+    found.thresholds.clone_from(&climb.thresholds);
+    for start in other_starts(table, options.starts) {
+        climb.reset(&start);
+        climb.until_stable();
+        if climb.value() > best {
+            best = climb.value();
+            found.thresholds.clone_from(&climb.thresholds);
         }
     }
-    found.thresholds = climb.thresholds;
+    // What follows the pass belongs to its last step, which had come up to the root.
+    if let Some(last) = found.steps.last_mut() {
+        last.seconds += since.elapsed().as_secs_f64();
+        last.evaluations += climb.evaluations - before;
+    }
     found
+}
+
+/// Shares of positives that every level rejects at the start of a climb.
+const SHARES: [f64; 6] = [0.2, 0.5, 0.05, 0.35, 0.1, 0.7];
+
+/// All thresholds 0, and the shares.
+pub(super) const MOST_STARTS: usize = 1 + SHARES.len();
+
+/// Starts besides all thresholds 0: every level at the same quantile of the scores of its positives.
+fn other_starts(table: &ScoreTable, starts: usize) -> impl Iterator<Item = Vec<f64>> {
+    let positives = |level: usize| {
+        let scores = table.level(level).iter().zip(table.truth()).filter(|(_, truth)| **truth);
+        let mut scores: Vec<f64> = scores.map(|(score, _)| *score).collect();
+        scores.sort_unstable_by(f64::total_cmp);
+        scores
+    };
+    let more = starts.saturating_sub(1).min(SHARES.len());
+    let sorted: Vec<Vec<f64>> = if more > 0 { (0..table.depth()).map(positives).collect() } else { Vec::new() };
+    SHARES
+        .into_iter()
+        .take(more)
+        .map(move |share| sorted.iter().map(|scores| scores[((scores.len() - 1) as f64 * share) as usize]).collect())
 }
 
 /// Scores are first counted in this many cells of [0,1]; only cells that may hold the best threshold are looked into.

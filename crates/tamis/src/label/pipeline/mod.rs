@@ -43,6 +43,9 @@ pub struct Options {
     pub keep: f64,
     /// After its pass, greedy-exact goes on until no single threshold can be moved to a better utility.
     pub until_stable: bool,
+    /// greedy-exact climbs from this many starts, from 1 to 7, and keeps the best: all thresholds 0 with TSA's moves, then
+    /// every level at a quantile of its positives.
+    pub starts: usize,
     /// Seconds after which exact stops and says how far it may be from the best; none for no limit.
     pub seconds: Option<f64>,
     /// Boxes of thresholds after which exact stops. Unlike seconds, the same on every machine; none for no limit.
@@ -51,7 +54,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { utility: Utility::F1, step: None, keep: 0.8, until_stable: false, seconds: Some(10.0), boxes: None }
+        Self { utility: Utility::F1, step: None, keep: 0.8, until_stable: false, starts: 1, seconds: Some(10.0), boxes: None }
     }
 }
 
@@ -60,6 +63,9 @@ impl Options {
         self.utility.check()?;
         if !(0.0..=1.0).contains(&self.keep) {
             return Err(Error::invalid("keep", self.keep, "must lie in [0,1]"));
+        }
+        if !(1..=greedy_exact::MOST_STARTS).contains(&self.starts) {
+            return Err(Error::invalid("starts", self.starts, "must be from 1 to 7"));
         }
         if let Some(step) = self.step {
             grid::Grid::new(step)?;

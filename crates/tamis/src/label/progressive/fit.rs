@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use super::held_out::Scores;
 use super::model::NodeState;
 use super::node::NodeModel;
-use super::{NodeDocuments, ProgressiveModel, ProgressiveOptions};
+use super::training::Family;
+use super::{NodeDocuments, ProgressiveModel, ProgressiveOptions, TrainingSet};
 use crate::counts::Counts;
 use crate::label::Taxonomy;
 use crate::label::pipeline::ScoreTable;
@@ -93,35 +94,50 @@ pub(super) fn train_nodes(
     progress: &dyn Progress,
 ) -> Result<(ProgressiveModel, Vec<u32>)> {
     let taxonomy = documents.taxonomy();
-    let sets = documents.training_sets(&options.training())?;
-    progress.start("training nodes", Some(sets.trainable.len() as u64));
-    let trained: Vec<(u32, Option<NodeModel>)> = sets
-        .trainable
+    let (mut trained, without_negatives) = if options.families() {
+        let (families, without_negatives) = documents.families(options.negatives);
+        let train = |family: &Family| NodeModel::train_family(family, counts, options, progress);
+        (train_all(&families, |family| family.nodes.len(), train, progress)?, without_negatives)
+    } else {
+        let sets = documents.training_sets(&options.training())?;
+        let train = |set: &TrainingSet| NodeModel::train(set, counts, options);
+        (train_all(&sets.trainable, |_| 1, train, progress)?, sets.without_negatives)
+    };
+    trained.sort_unstable_by_key(|local| local.members[0]);
+    let mut states = vec![NodeState::Trained; taxonomy.len()];
+    documents.without_documents().iter().for_each(|&n| states[n as usize] = NodeState::WithoutDocuments);
+    without_negatives.iter().for_each(|&n| states[n as usize] = NodeState::WithoutNegatives);
+    let mut number = vec![u32::MAX; counts.vocabulary.len()];
+    trained.iter().flat_map(|local| &local.features).for_each(|&t| number[t as usize] = 0);
+    let terms: Vec<u32> = (0..number.len() as u32).filter(|&t| number[t as usize] == 0).collect();
+    terms.iter().enumerate().for_each(|(at, &t)| number[t as usize] = at as u32);
+    for local in &mut trained {
+        local.features.iter_mut().for_each(|f| *f = number[*f as usize]);
+    }
+    let model = ProgressiveModel::new(taxonomy.clone(), options.clone(), states, trained, terms.len())?;
+    Ok((model, terms))
+}
+
+/// Trains in parallel; `nodes` tells how many nodes a part stands for. Parts without a feature are left out.
+fn train_all<T: Sync>(
+    parts: &[T],
+    nodes: impl Fn(&T) -> usize + Sync,
+    train: impl Fn(&T) -> Result<Option<NodeModel>> + Sync,
+    progress: &dyn Progress,
+) -> Result<Vec<NodeModel>> {
+    progress.start("training nodes", Some(parts.iter().map(|p| nodes(p) as u64).sum()));
+    let trained: Vec<Option<NodeModel>> = parts
         .par_iter()
-        .map(|set| {
+        .with_max_len(1)
+        .map(|part| {
             if progress.cancelled() {
                 return Err(Error::Interrupted);
             }
-            let node = NodeModel::train(set, counts, options)?;
-            progress.add(1);
-            Ok((set.node, node))
+            let trained = train(part)?;
+            progress.add(nodes(part) as u64);
+            Ok(trained)
         })
         .collect::<Result<_>>()?;
     progress.finish();
-    let mut states = vec![NodeState::Trained; taxonomy.len()];
-    sets.without_documents.iter().for_each(|&n| states[n as usize] = NodeState::WithoutDocuments);
-    sets.without_negatives.iter().for_each(|&n| states[n as usize] = NodeState::WithoutNegatives);
-    let mut number = vec![u32::MAX; counts.vocabulary.len()];
-    trained.iter().filter_map(|(_, n)| n.as_ref()).flat_map(|n| &n.features).for_each(|&t| number[t as usize] = 0);
-    let terms: Vec<u32> = (0..number.len() as u32).filter(|&t| number[t as usize] == 0).collect();
-    terms.iter().enumerate().for_each(|(at, &t)| number[t as usize] = at as u32);
-    let mut nodes = vec![None; taxonomy.len()];
-    for (node, model) in trained {
-        nodes[node as usize] = model.map(|mut m| {
-            m.features.iter_mut().for_each(|f| *f = number[*f as usize]);
-            m
-        });
-    }
-    let model = ProgressiveModel::new(taxonomy.clone(), options.clone(), states, nodes, terms.len())?;
-    Ok((model, terms))
+    Ok(trained.into_iter().flatten().collect())
 }

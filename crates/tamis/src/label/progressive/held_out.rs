@@ -113,8 +113,9 @@ impl Scores {
         }
     }
 
-    /// Thresholds for every pipeline. None where no held-out document of the node can be accepted with any: whatever such
-    /// a pipeline accepted would be by accident.
+    /// Thresholds for every pipeline. None where no held-out document of the node can be accepted with any, or only with
+    /// so many others that the utility stays below the least one asked for: whatever such a pipeline accepted would be by
+    /// accident.
     pub(super) fn tune(&self, model: &ProgressiveModel, progress: &dyn Progress) -> Result<Vec<Option<Tuned>>> {
         let mut tuned = vec![None; self.nodes];
         let mut positives = vec![0usize; self.nodes];
@@ -128,7 +129,7 @@ impl Scores {
             let found = select_all(&tables, model.options.method, &model.options.thresholds, progress);
             for ((&node, table), selection) in some.iter().zip(&tables).zip(found) {
                 let selection = selection?;
-                if selection.outcome.true_positives > 0 {
+                if selection.outcome.true_positives > 0 && selection.utility >= model.options.least_utility {
                     tuned[node as usize] = Some(Tuned {
                         thresholds: centred(table, selection.thresholds),
                         utility: selection.utility,

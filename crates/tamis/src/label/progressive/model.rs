@@ -46,27 +46,29 @@ pub struct Tuned {
 /// the parent, so it estimates the probability of the node given its parent. A node is accepted when every CSV on its
 /// pipeline reaches the threshold that this pipeline has for that level.
 ///
-/// In ranked lists the score of a node is `Π CSV(pipeline) · (1 − max CSV(children))`: how likely a document comes this
-/// far and no further. A product alone would rank every parent above its children.
+/// In ranked lists the score of a node is `Π CSV(pipeline) · Π (1 − CSV(child))`: how likely a document comes this far
+/// and no further. A product alone would rank every parent above its children.
 #[derive(Debug, Clone)]
 pub struct ProgressiveModel {
     pub(crate) taxonomy: Taxonomy,
     pub(crate) options: ProgressiveOptions,
     pub(crate) states: Vec<NodeState>,
-    /// Trained nodes; none for others.
-    pub(crate) nodes: Vec<Option<NodeModel>>,
+    /// Classifiers, by their first node.
+    pub(crate) locals: Vec<NodeModel>,
+    /// For each trained node its classifier and its label there.
+    local_of: Vec<Option<(u32, u32)>>,
     pub(crate) calibration: Option<Calibration>,
     /// By node; none where the pipeline never accepts.
     pub(crate) tuned: Vec<Option<Tuned>>,
     reading: Reading,
-    /// Features × nodes: the number of the feature at the node.
+    /// Features × classifiers: the number of the feature there.
     postings: Csr<u32>,
 }
 
 /// Reusable memory.
 #[derive(Debug, Default)]
 pub(crate) struct ProgressiveMemory {
-    /// Features and counts of the document at each node.
+    /// Features and counts of the document for each classifier.
     local: Vec<(Vec<u32>, Vec<u32>)>,
     csv: Vec<f64>,
     product: Vec<f64>,
@@ -78,15 +80,22 @@ impl ProgressiveModel {
         taxonomy: Taxonomy,
         options: ProgressiveOptions,
         states: Vec<NodeState>,
-        nodes: Vec<Option<NodeModel>>,
+        locals: Vec<NodeModel>,
         features: usize,
     ) -> Result<Self> {
-        if states.len() != taxonomy.len() || nodes.len() != taxonomy.len() {
+        if states.len() != taxonomy.len() {
             return Err(Error::data("the nodes of the model are not those of its taxonomy"));
         }
+        let mut local_of = vec![None; taxonomy.len()];
         let mut by_node = Csr::new(features);
-        for node in &nodes {
-            let own = node.as_ref().map_or(&[][..], |n| &n.features);
+        for (at, local) in locals.iter().enumerate() {
+            for (label, &node) in local.members.iter().enumerate() {
+                match local_of.get_mut(node as usize) {
+                    Some(free @ None) => *free = Some((at as u32, label as u32)),
+                    _ => return Err(Error::data("each node of the taxonomy can have one classifier")),
+                }
+            }
+            let own = &local.features;
             if own.windows(2).any(|w| w[0] >= w[1]) || own.last().is_some_and(|&f| f as usize >= features) {
                 return Err(Error::data("the features of a node must ascend and be features of the model"));
             }
@@ -100,8 +109,14 @@ impl ProgressiveModel {
             taxonomy,
             options,
             states,
-            nodes,
+            locals,
+            local_of,
         })
+    }
+
+    /// The classifier of a node and its label there.
+    fn local(&self, node: u32) -> Option<(&NodeModel, u32)> {
+        self.local_of[node as usize].map(|(local, label)| (&self.locals[local as usize], label))
     }
 
     /// Checks what was read from a file or tuned.
@@ -137,13 +152,13 @@ impl ProgressiveModel {
 
     /// The words of a node, as feature numbers.
     pub fn node_features(&self, node: u32) -> &[u32] {
-        self.nodes[node as usize].as_ref().map_or(&[], |n| &n.features)
+        self.local(node).map_or(&[], |(local, _)| &local.features)
     }
 
     /// What the words of a document add to the margin of a node, with the features of the whole model; none for
     /// neighbours and for nodes that were not trained.
     pub fn explain(&self, document: Query<'_>, node: u32) -> Option<Explanation> {
-        let own = self.nodes[node as usize].as_ref()?;
+        let (own, label) = self.local(node)?;
         let Fitted::Linear(linear) = &own.classifier else { return None };
         let (mut features, mut counts) = (Vec::new(), Vec::new());
         for (&feature, &count) in document.features.iter().zip(document.counts) {
@@ -153,16 +168,16 @@ impl ProgressiveModel {
             }
         }
         let query = Query { features: &features, counts: &counts, length: document.length };
-        let mut explanation = linear.explain(query, 0)?;
+        let mut explanation = linear.explain(query, label)?;
         explanation.features.iter_mut().for_each(|(f, _)| *f = own.features[*f as usize]);
         Some(explanation)
     }
 
     /// The words of a node with their weights; empty for neighbours and for nodes that were not trained.
     pub fn node_weights(&self, node: u32) -> Vec<(u32, f64)> {
-        match &self.nodes[node as usize] {
-            Some(NodeModel { features, classifier: Fitted::Linear(linear), .. }) => {
-                features.iter().enumerate().map(|(local, &f)| (f, linear.weight(0, local as u32))).collect()
+        match self.local(node) {
+            Some((NodeModel { features, classifier: Fitted::Linear(linear), .. }, label)) => {
+                features.iter().enumerate().map(|(local, &f)| (f, linear.weight(label, local as u32))).collect()
             }
             _ => Vec::new(),
         }
@@ -175,26 +190,28 @@ impl ProgressiveModel {
 
     /// Raw scores of all nodes; −∞ and +∞ where a node never or always accepts.
     pub(super) fn raw(&self, document: Query<'_>, scratch: &mut Scratch, memory: &mut ProgressiveMemory) {
-        memory.local.resize_with(self.nodes.len(), Default::default);
+        memory.local.resize_with(self.locals.len(), Default::default);
         for (&feature, &count) in document.features.iter().zip(document.counts) {
-            for (node, local) in self.postings.row(feature as usize) {
-                let (features, counts) = &mut memory.local[node as usize];
-                features.push(local);
+            for (local, number) in self.postings.row(feature as usize) {
+                let (features, counts) = &mut memory.local[local as usize];
+                features.push(number);
                 counts.push(count);
             }
         }
         memory.csv.clear();
-        for (at, node) in self.nodes.iter().enumerate() {
-            let (features, counts) = &mut memory.local[at];
-            memory.csv.push(match (node, self.states[at]) {
-                (Some(node), _) if features.is_empty() => node.empty,
-                (Some(node), _) => {
-                    let query = Query { features, counts, length: document.length };
-                    node.score(query, self.reading, scratch, &mut memory.ranked)
-                }
-                (None, NodeState::WithoutNegatives) => f64::INFINITY,
-                (None, _) => f64::NEG_INFINITY,
-            });
+        memory.csv.extend(self.states.iter().map(|state| match state {
+            NodeState::WithoutNegatives => f64::INFINITY,
+            NodeState::Trained | NodeState::WithoutDocuments => f64::NEG_INFINITY,
+        }));
+        for (local, (features, counts)) in self.locals.iter().zip(&mut memory.local) {
+            let csv = &mut memory.csv;
+            if features.is_empty() {
+                local.members.iter().zip(&local.empty).for_each(|(&n, &score)| csv[n as usize] = score);
+                continue;
+            }
+            let query = Query { features, counts, length: document.length };
+            let mut put = |label: usize, score| csv[local.members[label] as usize] = score;
+            local.score(query, self.reading, scratch, &mut memory.ranked, &mut put);
             features.clear();
             counts.clear();
         }
@@ -233,7 +250,7 @@ impl ProgressiveModel {
             *score = self.csv(node as u32, *score);
         }
         memory.product.clear();
-        memory.product.resize(self.nodes.len(), 0.0);
+        memory.product.resize(self.states.len(), 0.0);
         ranked.clear();
         for &node in self.taxonomy.top_down() {
             let above = self.taxonomy.parent(node).map_or(1.0, |parent| memory.product[parent as usize]);
@@ -241,8 +258,8 @@ impl ProgressiveModel {
             memory.product[node as usize] = here;
             if self.states[node as usize] != NodeState::WithoutDocuments {
                 let children = self.taxonomy.children(node);
-                let deeper = children.iter().map(|&c| memory.csv[c as usize]).fold(0.0, f64::max);
-                ranked.push(Scored { label: node, score: here * (1.0 - deeper) });
+                let no_further: f64 = children.iter().map(|&c| 1.0 - memory.csv[c as usize]).product();
+                ranked.push(Scored { label: node, score: here * no_further });
             }
         }
         ranked.sort_unstable_by(Scored::better_first);
@@ -259,19 +276,19 @@ impl ProgressiveModel {
         let mut memory = std::mem::take(&mut scratch.progressive);
         self.rank_with(document, scratch, &mut memory, ranked);
         decided.clear();
-        decided.extend(self.taxonomy.nodes().filter(|&n| self.passes(n, &memory.csv)));
-        self.most_specific(decided);
-        let first_of = |nodes: &[u32]| ranked.iter().map(|s| s.label).find(|l| nodes.binary_search(l).is_ok());
+        if self.options.answers != Answers::Best {
+            decided.extend(self.taxonomy.nodes().filter(|&n| self.passes(n, &memory.csv)));
+        }
         match self.options.answers {
-            Answers::One if decided.len() > 1 => {
-                let first = first_of(decided);
-                decided.clear();
-                decided.extend(first);
+            Answers::All | Answers::AtLeastOne => self.most_specific(decided),
+            Answers::One => {
+                let possible = self.taxonomy.closure(decided.drain(..));
+                decided.extend(ranked.iter().map(|s| s.label).find(|l| possible.binary_search(l).is_ok()));
             }
-            Answers::One | Answers::AtLeastOne if decided.is_empty() => {
-                decided.extend(ranked.first().map(|s| s.label));
-            }
-            _ => {}
+            Answers::Best => {}
+        }
+        if decided.is_empty() && self.options.answers != Answers::All {
+            decided.extend(ranked.first().map(|s| s.label));
         }
         scratch.progressive = memory;
     }

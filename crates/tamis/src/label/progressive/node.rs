@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::training::Family;
 use super::{ProgressiveOptions, TrainingSet};
 use crate::counts::{Contingency, Counts, Csr, Vocabulary};
 use crate::features::search::Budget;
 use crate::label::{
     BayesMulti, BayesOptions, Classifier, ClassifierSpec, Fitted, Problem, Query, Scored, Scratch, Similarity,
 };
-use crate::{Result, Silent};
+use crate::{Progress, Result, Silent};
 
 /// What a node's score means and how it becomes one in [0,1].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,22 +43,27 @@ impl Reading {
     }
 }
 
-/// A trained node. Its feature `i` is `features[i]` of the whole model; these ascend.
+/// The classifier of a node, or of several that learn from the same documents. Its feature `i` is `features[i]` of the
+/// whole model; these ascend.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeModel {
+    /// The nodes it scores, ascending: label `i` of the classifier is `members[i]`.
+    pub(crate) members: Vec<u32>,
     pub(crate) features: Vec<u32>,
     pub(crate) classifier: Fitted,
-    /// Score of a document that has none of its features.
-    pub(crate) empty: f64,
+    /// Scores of a document that has none of its features, by member.
+    pub(crate) empty: Vec<f64>,
 }
 
 impl NodeModel {
-    /// A node from its parts.
-    pub(crate) fn new(features: Vec<u32>, classifier: Fitted, spec: &ClassifierSpec) -> Self {
-        let reading = Reading::of(spec);
-        let mut node = Self { features, classifier, empty: 0.0 };
+    /// A classifier from its parts.
+    pub(crate) fn new(members: Vec<u32>, features: Vec<u32>, classifier: Fitted, spec: &ClassifierSpec) -> Self {
+        let mut node = Self { members, features, classifier, empty: Vec::new() };
         let nothing = Query { features: &[], counts: &[], length: 0 };
-        node.empty = node.score(nothing, reading, &mut Scratch::default(), &mut Vec::new());
+        let mut empty = vec![0.0; node.members.len()];
+        let mut put = |label: usize, score| empty[label] = score;
+        node.score(nothing, Reading::of(spec), &mut Scratch::default(), &mut Vec::new(), &mut put);
+        node.empty = empty;
         node
     }
 
@@ -66,43 +72,95 @@ impl NodeModel {
         let mut rows: Vec<(usize, bool)> = set.positives.iter().map(|&r| (r, true)).collect();
         rows.extend(set.negatives.iter().map(|&r| (r, false)));
         rows.sort_unstable();
-        let reading = Reading::of(&options.classifier);
-        let mut local = bare(counts, &rows.iter().map(|r| r.0).collect::<Vec<_>>());
-        local.labels = Arc::new(Vocabulary::new(["node", "rest"]));
-        local.assignments = sides(&rows, true);
-        let table = Contingency::of(&local);
-        let (ranking, _) = options.selector.subset(&table, options.features, &Budget::default(), &Silent)?;
-        if ranking.is_empty() {
+        let documents: Vec<usize> = rows.iter().map(|r| r.0).collect();
+        let terms = match options.features {
+            None => terms_of(counts, &documents),
+            Some(most) => {
+                let mut local = bare(counts, &documents);
+                local.labels = Arc::new(Vocabulary::new(["node", "rest"]));
+                local.assignments = sides(&rows, true);
+                let table = Contingency::of(&local);
+                let (ranking, _) = options.selector.subset(&table, most, &Budget::default(), &Silent)?;
+                let mut terms = ranking.terms().to_vec();
+                terms.sort_unstable();
+                terms
+            }
+        };
+        if terms.is_empty() {
             return Ok(None);
         }
-        let mut terms = ranking.terms().to_vec();
-        terms.sort_unstable();
-        local.assignments = sides(&rows, reading.two_labels(&options.classifier));
-        let problem = Problem::new(&local, &(0..rows.len()).collect::<Vec<_>>(), &terms);
+        let two_labels = Reading::of(&options.classifier).two_labels(&options.classifier);
+        let mut problem = Problem::new(counts, &documents, &terms);
+        problem.assignments = sides(&rows, two_labels);
         let classifier = options.classifier.fit(&problem, &Silent)?;
-        Ok(Some(Self::new(terms, classifier, &options.classifier)))
+        Ok(Some(Self::new(vec![set.node], terms, classifier, &options.classifier)))
     }
 
-    /// The node's score of a document over its own features.
+    /// Trains nodes that learn from the same documents and the same features, each against the rest. None when the
+    /// documents have no term.
+    pub(super) fn train_family(
+        family: &Family,
+        counts: &Counts,
+        options: &ProgressiveOptions,
+        progress: &dyn Progress,
+    ) -> Result<Option<Self>> {
+        let terms = terms_of(counts, &family.rows);
+        if terms.is_empty() {
+            return Ok(None);
+        }
+        let mut problem = Problem::new(counts, &family.rows, &terms);
+        problem.assignments = family.assignments.clone();
+        let quiet = Unseen(progress);
+        let classifier = options.classifier.fit(&problem, &quiet)?;
+        Ok(Some(Self::new(family.nodes.clone(), terms, classifier, &options.classifier)))
+    }
+
+    /// The scores of a document over the classifier's own features; `put` gets the place of each member and its score.
     pub(super) fn score(
         &self,
         document: Query<'_>,
         reading: Reading,
         scratch: &mut Scratch,
         ranked: &mut Vec<Scored>,
-    ) -> f64 {
+        put: &mut dyn FnMut(usize, f64),
+    ) {
         self.classifier.rank(document, scratch, ranked);
-        let of = |label: u32| ranked.iter().find(|s| s.label == label).map(|s| s.score);
-        match reading {
-            Reading::Margin => of(0).unwrap_or(0.0),
-            Reading::Log => of(0).map_or(0.0, |log| log.exp().clamp(0.0, 1.0)),
-            Reading::Share => of(0).map_or(0.0, |share| share.clamp(0.0, 1.0)),
-            Reading::Sums => {
-                let (node, rest) = (of(0).unwrap_or(0.0), of(1).unwrap_or(0.0));
-                if node + rest > 0.0 { node / (node + rest) } else { 0.0 }
-            }
+        if reading == Reading::Sums {
+            let of = |label: u32| ranked.iter().find(|s| s.label == label).map_or(0.0, |s| s.score);
+            let (node, rest) = (of(0), of(1));
+            return put(0, if node + rest > 0.0 { node / (node + rest) } else { 0.0 });
+        }
+        // A neighbour's list may lack the node; beside a node there may be the rest.
+        if !ranked.iter().any(|s| s.label == 0) {
+            put(0, 0.0);
+        }
+        for &Scored { label, score } in ranked.iter().filter(|s| (s.label as usize) < self.members.len()) {
+            put(
+                label as usize,
+                match reading {
+                    Reading::Margin | Reading::Sums => score,
+                    Reading::Log => score.exp().clamp(0.0, 1.0),
+                    Reading::Share => score.clamp(0.0, 1.0),
+                },
+            );
         }
     }
+}
+
+/// Passes on that work should stop, and nothing else: a part of a whole that reports itself.
+struct Unseen<'a>(&'a dyn Progress);
+
+impl Progress for Unseen<'_> {
+    fn cancelled(&self) -> bool {
+        self.0.cancelled()
+    }
+}
+
+/// The terms of the given documents, ascending.
+fn terms_of(counts: &Counts, rows: &[usize]) -> Vec<u32> {
+    let mut seen = vec![false; counts.vocabulary.len()];
+    rows.iter().flat_map(|&r| counts.matrix.row_indices(r)).for_each(|&t| seen[t as usize] = true);
+    (0..seen.len() as u32).filter(|&t| seen[t as usize]).collect()
 }
 
 /// The given documents without their names: what training looks at.

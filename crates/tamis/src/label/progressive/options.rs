@@ -7,26 +7,29 @@ use serde::{Deserialize, Serialize};
 use super::{NegativePolicy, TrainingOptions};
 use crate::features::{Formula, Score, Selector};
 use crate::label::pipeline::{self, Imbalance, Method};
+use crate::label::svm::Multi;
 use crate::label::{ClassifierSpec, SvmOptions};
 use crate::{Error, Result};
 
-/// How many nodes a document is answered with. Only the most specific accepted nodes are answers: their ancestors are
-/// implied.
+/// How many nodes a document is answered with, and whether thresholds have a say. Ancestors of an answer are implied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answers {
-    /// All accepted nodes, possibly none.
+    /// The most specific of the accepted nodes, possibly none.
     #[default]
     All,
-    /// All accepted nodes; where none is accepted, the first of the ranked list.
+    /// The most specific of the accepted nodes; where none is accepted, the first of the ranked list.
     AtLeastOne,
-    /// The accepted node that is ranked first; where none is accepted, the first of the ranked list.
+    /// Of the accepted nodes and their ancestors the one that is ranked first; where none is accepted, the first of the
+    /// ranked list. An ancestor is an answer too: a document that a node below accepts wrongly should stop above it.
     One,
+    /// The first of the ranked list, whatever the thresholds: the path on which a document most likely ends.
+    Best,
 }
 
 impl Answers {
     /// All ways of answering.
-    pub const ALL: [Self; 3] = [Self::All, Self::AtLeastOne, Self::One];
+    pub const ALL: [Self; 4] = [Self::All, Self::AtLeastOne, Self::One, Self::Best];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -34,6 +37,7 @@ impl Answers {
             Self::All => "all",
             Self::AtLeastOne => "at-least-one",
             Self::One => "one",
+            Self::Best => "best",
         }
     }
 }
@@ -53,18 +57,21 @@ impl FromStr for Answers {
 pub struct ProgressiveOptions {
     /// The classifier of every node.
     pub classifier: ClassifierSpec,
-    /// The selector of every node, used on the node's own training set.
+    /// The selector of every node, used on the node's own training set; of no use where nodes take all features.
     pub selector: Selector,
-    /// Features of every node.
-    pub features: usize,
+    /// Features of every node; when not given, all terms of the node's training documents.
+    pub features: Option<usize>,
     /// Which documents are negative at a node.
     pub negatives: NegativePolicy,
-    /// Training documents of a node, half of them positive; all when fewer, or when not given.
+    /// Training documents of a node, at most half of them positive and half negative; all when not given.
     pub per_node: Option<usize>,
     /// How thresholds are found.
     pub method: Method,
     /// Utility, step and bounds of the search for thresholds.
     pub thresholds: pipeline::Options,
+    /// A pipeline whose thresholds reach less than this utility on held-out documents never accepts. Nodes with one or
+    /// two documents often have no better threshold than one that lets half the corpus through.
+    pub least_utility: f64,
     /// Positives to negatives to tune for; as in the training documents when not given.
     pub imbalance: Option<Imbalance>,
     /// Folds of the training documents: each document is scored by nodes that have not seen it, for the thresholds.
@@ -81,11 +88,12 @@ impl Default for ProgressiveOptions {
         Self {
             classifier: ClassifierSpec::Svm(SvmOptions::default()),
             selector: Selector::score(ig),
-            features: 200,
+            features: None,
             negatives: NegativePolicy::default(),
-            per_node: Some(1000),
+            per_node: None,
             method: Method::GreedyExact,
             thresholds: pipeline::Options::default(),
+            least_utility: 0.1,
             imbalance: None,
             folds: 3,
             answers: Answers::default(),
@@ -95,13 +103,28 @@ impl Default for ProgressiveOptions {
 }
 
 impl ProgressiveOptions {
+    /// The setting of addis 4 (SPEC 10): 200 words of `ig` and at most 500 positives and 500 negatives at each node, TSA,
+    /// every threshold that was found in use. Smaller and faster to train than the default, and less accurate.
+    pub fn paper() -> Self {
+        Self { features: Some(200), per_node: Some(1000), method: Method::Tsa, least_utility: 0.0, ..Self::default() }
+    }
+
+    /// Whether siblings learn from the same vectors, so that they can be trained together as one against the rest.
+    pub(super) fn families(&self) -> bool {
+        let separate = matches!(&self.classifier, ClassifierSpec::Svm(svm) if svm.multi == Multi::Ovr);
+        separate && self.features.is_none() && self.per_node.is_none()
+    }
+
     pub(super) fn check(&self) -> Result<()> {
-        if self.features == 0 {
+        if self.features == Some(0) {
             return Err(Error::invalid("features", 0, "a node needs at least one feature"));
         }
         if self.folds < 2 {
             let reason = "thresholds are tuned on documents that were held out: two folds or more";
             return Err(Error::invalid("folds", self.folds, reason));
+        }
+        if !(0.0..=1.0).contains(&self.least_utility) {
+            return Err(Error::invalid("least-utility", self.least_utility, "must lie in [0,1]"));
         }
         if self.selector.has_auto() {
             return Err(Error::invalid("selector", &self.selector, "a λ cannot be learned at every node; name it"));

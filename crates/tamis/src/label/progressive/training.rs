@@ -112,6 +112,17 @@ pub struct TrainingSets {
     pub without_negatives: Vec<u32>,
 }
 
+/// Nodes that learn from the same documents when none are left out: each from its own against the others.
+#[derive(Debug, Clone)]
+pub(super) struct Family {
+    /// Nodes with positives and negatives among the documents, ascending.
+    pub(super) nodes: Vec<u32>,
+    /// The documents, as rows of the corpus, ascending.
+    pub(super) rows: Vec<usize>,
+    /// Documents × places in `nodes`.
+    pub(super) assignments: Csr<()>,
+}
+
 /// Training documents by node: each counts at the nodes of its labels and at all their ancestors.
 #[derive(Debug, Clone)]
 pub struct NodeDocuments<'a> {
@@ -182,6 +193,51 @@ impl<'a> NodeDocuments<'a> {
             }
         }
         Ok(out)
+    }
+
+    /// All trainable nodes in families, when no document is left out: siblings, or with all-minus-node all nodes. Second,
+    /// the nodes without negatives. Families with most documents come first.
+    pub(super) fn families(&self, policy: NegativePolicy) -> (Vec<Family>, Vec<u32>) {
+        let all = || (0..self.rows.len() as u32).collect::<Vec<_>>();
+        let roots: Vec<u32> = self.taxonomy.roots().collect();
+        let mut groups: Vec<(Vec<u32>, Vec<u32>)> = match policy {
+            NegativePolicy::AllMinusNode => vec![(self.taxonomy.nodes().collect(), all())],
+            NegativePolicy::ParentMinusNode | NegativePolicy::Siblings => {
+                let below =
+                    self.taxonomy.nodes().map(|n| (self.taxonomy.children(n).to_vec(), self.places(n).to_vec()));
+                std::iter::once((roots, all())).chain(below).filter(|(nodes, _)| !nodes.is_empty()).collect()
+            }
+        };
+        if policy == NegativePolicy::Siblings {
+            for (nodes, places) in &mut groups {
+                *places = nodes.iter().flat_map(|&n| self.places(n)).copied().collect();
+                places.sort_unstable();
+                places.dedup();
+            }
+        }
+        let mut without_negatives = Vec::new();
+        let mut families: Vec<Family> = Vec::new();
+        for (mut nodes, places) in groups {
+            nodes.sort_unstable();
+            without_negatives.extend(nodes.iter().filter(|&&n| self.count(n) > 0 && self.count(n) == places.len()));
+            nodes.retain(|&n| self.count(n) > 0 && self.count(n) < places.len());
+            if nodes.is_empty() {
+                continue;
+            }
+            let mut by_node = Csr::new(places.len());
+            for &node in &nodes {
+                let own = self.places(node).iter().map(|p| places.binary_search(p).map(|at| (at as u32, ())));
+                by_node.push_row(own.flatten());
+            }
+            families.push(Family {
+                nodes,
+                rows: places.iter().map(|&p| self.rows[p as usize]).collect(),
+                assignments: by_node.transpose(),
+            });
+        }
+        families.sort_by_key(|f| (std::cmp::Reverse(f.rows.len()), f.nodes[0]));
+        without_negatives.sort_unstable();
+        (families, without_negatives)
     }
 
     fn places(&self, node: u32) -> &[u32] {
