@@ -2,7 +2,8 @@
 //!
 //! A benchmark has two halves: `crates/tamis/benches/NAME.rs` (a plain program) and `xtask/peers/NAME_peer.py`. Each prints
 //! JSON lines `{"what": …, "value": …, "unit": …}`, and lines with the same `what` are compared; a line may carry
-//! `"note"`. The halves run one after the other on an otherwise idle machine; ratios are of the same run.
+//! `"note"`. A benchmark of the Python package is one program, `xtask/peers/NAME_bench.py`: its lines say by `"side"` whose they
+//! are, `ours` or `peer`. The halves run one after the other on an otherwise idle machine; ratios are of the same run.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -18,6 +19,10 @@ fn names() -> Result<Vec<String>> {
         if path.extension().is_some_and(|e| e == "rs") {
             names.extend(path.file_stem().map(|s| s.to_string_lossy().into_owned()));
         }
+    }
+    for entry in std::fs::read_dir(root().join("xtask/peers"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix("_bench.py").map(str::to_owned));
     }
     names.sort();
     Ok(names)
@@ -39,6 +44,16 @@ pub(crate) fn run(name: &str, rest: &[&str]) -> Result<()> {
         bail!("benchmarks run on the real corpora: set TAMIS_DATA to their folder");
     }
     check(cargo().args(["build", "--release", "--quiet", "--package", "tamis-cli"]))?;
+    let both = root().join("xtask/peers").join(format!("{name}_bench.py"));
+    if both.exists() {
+        crate::wheel::install(crate::wheel::Profile::Release)?;
+        let mut program = Command::new(python()?);
+        program.env("TAMIS_BIN", root().join("target/release/tamis")).arg(both).args(rest);
+        let (peers, ours): (Vec<_>, Vec<_>) =
+            lines(&capture(&mut program)?)?.into_iter().partition(|l| l.side == "peer");
+        print(&ours, &peers);
+        return Ok(());
+    }
     let ours = capture(
         cargo()
             .env("TAMIS_BIN", root().join("target/release/tamis"))
@@ -56,6 +71,7 @@ struct Line {
     value: f64,
     unit: String,
     note: String,
+    side: String,
 }
 
 fn lines(text: &str) -> Result<Vec<Line>> {
@@ -69,6 +85,7 @@ fn lines(text: &str) -> Result<Vec<Line>> {
                 value: v["value"].as_f64().unwrap_or(f64::NAN),
                 unit: string("unit"),
                 note: string("note"),
+                side: string("side"),
             })
         })
         .collect()

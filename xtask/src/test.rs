@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::run::{capture, cargo, check, exists, python, root};
+use crate::wheel::{self, Profile};
 
 /// Runs all tests; a filter is passed to nextest and skips the rest.
 pub(crate) fn run(filter: &[&str]) -> Result<()> {
@@ -32,6 +33,8 @@ fn rust(filter: &[&str]) -> Result<()> {
 
 fn pytest() -> Result<()> {
     let python = python()?;
+    java()?;
+    wheel::install(Profile::Dev)?;
     // The binary that the Rust tests ran is the one that Python compares with its own libraries.
     check(cargo().args(["build", "--quiet", "--package", "tamis-cli"]))?;
     let target = capture(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
@@ -44,7 +47,25 @@ fn pytest() -> Result<()> {
         "-p",
         "no:cacheprovider",
         "tests/python",
+        // The examples of the package's own documentation.
+        "--doctest-modules",
+        "--pyargs",
+        "tamis",
     ]))
+}
+
+/// Spark runs in Java.
+fn java() -> Result<()> {
+    if exists("java", &["-version"]) {
+        return Ok(());
+    }
+    if !exists("apt-get", &["--version"]) || capture(Command::new("id").arg("-u"))?.trim() != "0" {
+        bail!("the tests of tamis.spark need Java 17 or newer: install a JRE (as root on Debian this is done here)");
+    }
+    note("installing a Java runtime");
+    check(Command::new("apt-get").args(["update", "--quiet", "--quiet"]))?;
+    let packages = ["install", "--quiet", "--quiet", "--yes", "--no-install-recommends", "default-jre-headless"];
+    check(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(packages))
 }
 
 #[allow(clippy::print_stderr)]

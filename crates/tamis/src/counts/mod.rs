@@ -6,6 +6,7 @@ mod csr;
 mod file;
 mod interner;
 mod summary;
+mod view;
 mod vocabulary;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ pub use csr::Csr;
 pub use file::CountsFile;
 pub(crate) use interner::Interner;
 pub use summary::{Duplicates, LabelSize, Spread, Summary};
+pub use view::{CsrView, Documents, Entries, Number, Offset};
 pub use vocabulary::Vocabulary;
 
 use crate::corpus::Part;

@@ -3,6 +3,7 @@
 //! [`fit`] trains the nodes, scores held-out training documents and tunes thresholds along every pipeline;
 //! [`ProgressiveModel`] accepts, and ranks nodes.
 
+mod external;
 mod fit;
 mod held_out;
 mod model;
@@ -10,6 +11,7 @@ mod node;
 mod options;
 mod training;
 
+pub use external::{NodeScores, ScoreFilter};
 pub use fit::{ProgressiveFit, fit};
 pub use model::{NodeState, ProgressiveModel, Tuned};
 pub use options::{Answers, ProgressiveOptions};

@@ -229,6 +229,11 @@ impl ProgressiveModel {
         ranked: &mut Vec<Scored>,
     ) {
         self.raw(document, scratch, memory);
+        self.rank_raw(memory, ranked);
+    }
+
+    /// Ranks by the raw scores in `memory.csv`, which become CSVs.
+    fn rank_raw(&self, memory: &mut ProgressiveMemory, ranked: &mut Vec<Scored>) {
         for (node, score) in memory.csv.iter_mut().enumerate() {
             *score = self.csv(node as u32, *score);
         }
@@ -258,8 +263,28 @@ impl ProgressiveModel {
     ) {
         let mut memory = std::mem::take(&mut scratch.progressive);
         self.rank_with(document, scratch, &mut memory, ranked);
+        self.answer(&memory.csv, ranked, decided);
+        scratch.progressive = memory;
+    }
+
+    /// The same for raw scores of the nodes that somebody else computed.
+    pub(super) fn rank_and_decide_raw(
+        &self,
+        raw: &[f64],
+        memory: &mut ProgressiveMemory,
+        ranked: &mut Vec<Scored>,
+        decided: &mut Vec<u32>,
+    ) {
+        memory.csv.clear();
+        memory.csv.extend_from_slice(raw);
+        self.rank_raw(memory, ranked);
+        self.answer(&memory.csv, ranked, decided);
+    }
+
+    /// The accepted nodes, reduced to answers.
+    fn answer(&self, csv: &[f64], ranked: &[Scored], decided: &mut Vec<u32>) {
         decided.clear();
-        decided.extend(self.taxonomy.nodes().filter(|&n| self.passes(n, &memory.csv)));
+        decided.extend(self.taxonomy.nodes().filter(|&n| self.passes(n, csv)));
         self.most_specific(decided);
         let first_of = |nodes: &[u32]| ranked.iter().map(|s| s.label).find(|l| nodes.binary_search(l).is_ok());
         match self.options.answers {
@@ -273,7 +298,6 @@ impl ProgressiveModel {
             }
             _ => {}
         }
-        scratch.progressive = memory;
     }
 
     /// The nodes that accept a document, with all their ancestors, ascending; the answers are the most specific of them.
