@@ -16,7 +16,7 @@ from ._core import (
 )
 from .categorizer import TextCategorizer
 from .classifiers import LinearSVM, MultinomialBayes, OkapiKNN, WeightedKNN
-from .functions import Calibration, Counts, calibrate, count, rank, registry, studies, study
+from .functions import Calibration, Counts, calibrate, count, rank, registry, studies, study, synth
 from .hierarchy import ProgressiveFilter
 from .plots import plot_size_curve, plot_thresholds, plot_top_words
 from .selection import OscillatingSearch, Selector
@@ -54,4 +54,5 @@ __all__ = [
     "significance",
     "studies",
     "study",
+    "synth",
 ]

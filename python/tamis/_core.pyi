@@ -23,6 +23,7 @@ Labelled = tuple[NDArray[np.float64] | None, NDArray[np.int64], NDArray[np.int32
 Pairs = list[tuple[str, str | None]]
 Path = str | PathLike[str]
 
+def synth(shape: str, documents: int, seed: int) -> tuple[list[str], list[list[str]], list[bool]]: ...
 def count_texts(
     texts: list[str], text: str, vocabulary: list[str] | None, memory: int, how: How
 ) -> tuple[list[str], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]: ...

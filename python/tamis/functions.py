@@ -41,6 +41,17 @@ def registry(what: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def synth(documents: int = 2000, *, shape: str = "topics", random_state: int = 1) -> pd.DataFrame:
+    """The built-in corpus: ``text``, ``labels`` (a list for each document) and ``split`` (train or test).
+
+    >>> import tamis
+    >>> tamis.synth(3).columns.tolist()
+    ['text', 'labels', 'split']
+    """
+    texts, labels, test = _core.synth(shape, documents, random_state)
+    return pd.DataFrame({"text": texts, "labels": labels, "split": np.where(test, "test", "train")})
+
+
 class Counts:
     """Documents by term and label: what selectors need of a corpus, however large it was.
 

@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
+use pyo3::prelude::*;
 use serde::Deserialize;
 use tamis::corpus::synth::{self, Shape, SynthOptions};
-use tamis::corpus::{Batches, Encoding, Fields, Format, OnError, ReadOptions};
+use tamis::corpus::{Batches, Body, Encoding, Fields, Format, OnError, Part, ReadOptions};
 use tamis::{Error, Result};
+
+use crate::errors::to_py;
 
 /// How a corpus is read: the options of the command line that Python passes on.
 #[derive(Debug, Default, Deserialize)]
@@ -62,4 +65,26 @@ pub(crate) fn batches(paths: &[PathBuf], reading: Reading, seed: u64) -> Result<
         return synth::batches(&options);
     }
     tamis::corpus::open(paths, &reading.options()?)?.batches()
+}
+
+/// Documents of the built-in corpus: texts, labels, and whether each is in the test part.
+#[pyfunction]
+fn synth(shape: &str, documents: u64, seed: u64) -> PyResult<(Vec<String>, Vec<Vec<String>>, Vec<bool>)> {
+    let shape: Shape = shape.parse().map_err(to_py)?;
+    let options = SynthOptions { documents, seed, ..SynthOptions::of(shape) };
+    let (mut texts, mut labels, mut test) = (Vec::new(), Vec::new(), Vec::new());
+    for document in synth::documents(&options).map_err(to_py)? {
+        texts.push(match document.body {
+            Body::Text(text) => text.into_owned(),
+            Body::Tokens(tokens) => tokens.join(" "),
+            Body::Counts(_) => String::new(),
+        });
+        labels.push(document.labels.into_iter().map(|l| l.into_owned()).collect());
+        test.push(document.part == Some(Part::Test));
+    }
+    Ok((texts, labels, test))
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(synth, m)?)
 }
