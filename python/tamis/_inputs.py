@@ -128,6 +128,18 @@ def indicator(y: Any, names: list | None = None) -> Labels:
     return Labels("multilabel-indicator", classes, sets)
 
 
+def refuse_lists(y: Any) -> None:
+    """Lists of labels, refused with scikit-learn's words; a list of rows of zeros and ones is an indicator matrix."""
+    items = y.tolist() if hasattr(y, "tolist") and not hasattr(y, "columns") else y
+    if isinstance(items, list) and items and all(isinstance(item, (list, tuple, set, frozenset)) for item in items):
+        if len({len(item) for item in items}) > 1 or any(isinstance(x, str) for item in items for x in item):
+            raise ValueError(
+                "You appear to be using a legacy multi-label data representation. Sequence of sequences are no longer "
+                "supported; use a binary array or sparse matrix instead - the MultiLabelBinarizer transformer can convert "
+                "to this format."
+            )
+
+
 def _is_lists(y: Any) -> bool:
     if isinstance(y, np.ndarray) and (y.ndim != 1 or y.dtype != object):
         return False

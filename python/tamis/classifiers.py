@@ -37,6 +37,7 @@ class _CountClassifier(ClassifierMixin, BaseEstimator):
         return self._decision_function(X)
 
     def _fit(self, X: Any, y: Any, lengths: Any = None) -> _CountClassifier:
+        _inputs.refuse_lists(y)
         names = list(y.columns) if hasattr(y, "columns") else None
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
         check_non_negative(X, f"{type(self).__name__}.fit")
@@ -170,10 +171,10 @@ class LinearSVM(_CountClassifier):
 
     def _spec(self) -> str:
         classes = "equal" if self.class_weight is None else self.class_weight
-        gap = "" if self.gap is None else f",gap={self.gap!r}"
+        gap = "" if self.gap is None else f",gap={float(self.gap)!r}"
         seed = 0 if self.random_state is None else self.random_state
         return (
-            f"svm(c={self.C!r},loss={self.loss},multi={self.multi},vectors={self.vectors},classes={classes},"
+            f"svm(c={float(self.C)!r},loss={self.loss},multi={self.multi},vectors={self.vectors},classes={classes},"
             f"iterations={self.max_iter},seed={seed}{gap})"
         )
 
@@ -222,7 +223,11 @@ class MultinomialBayes(_CountClassifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities, documents × labels; of one label for each document they add up to 1."""
-        return np.exp(self._scores(X))
+        p = np.exp(self._scores(X))
+        if self.multi == "ovr" and not self._multilabel:
+            total = p.sum(axis=1, keepdims=True)
+            p = np.divide(p, total, out=np.full_like(p, 1 / p.shape[1]), where=total > 0)
+        return p
 
 
 class OkapiKNN(_CountClassifier):

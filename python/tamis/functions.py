@@ -251,21 +251,13 @@ def rank(
         return _rank_matrix(documents, y, by, top, cut, feature_names, (seconds, swings), n_jobs, verbose)
     if not isinstance(documents, Counts):
         path = _paths(documents)
-        if path is not None and len(path) == 1 and _is_counts(path[0]):
+        if path is not None and len(path) == 1 and _core.Counts.is_one(path[0]):
             documents = Counts.load(path[0])
         else:
             documents = count(documents, y, n_jobs=n_jobs, verbose=verbose, **options)
     return documents.rank(
         by, top=top, cut=cut, per_label=per_label, seconds=seconds, swings=swings, n_jobs=n_jobs, verbose=verbose
     )
-
-
-def _is_counts(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return b"counts" in file.read(64) and not path.startswith("synth:")
-    except OSError:
-        return False
 
 
 def _rank_matrix(X, y, by, top, cut, names, budget, n_jobs, verbose) -> pd.DataFrame:

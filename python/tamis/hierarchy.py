@@ -114,6 +114,7 @@ class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> ProgressiveFilter:
         """Fit the nodes; y names nodes: a vector, or an indicator (a DataFrame whose columns name them)."""
+        _inputs.refuse_lists(y)
         names = list(y.columns) if hasattr(y, "columns") else None
         X, y = indexable(X, y)
         labels = _inputs.labels(y) if names is None else _inputs.indicator(np.asarray(y), names)

@@ -26,6 +26,7 @@ class _ColumnSelector(SelectorMixin, BaseEstimator):
             X = validate_data(self, X, accept_sparse="csr")
             labels = _inputs.no_labels(X.shape[0])
         else:
+            _inputs.refuse_lists(y)
             names = list(y.columns) if hasattr(y, "columns") else None
             X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
             labels = _inputs.labels(y) if names is None else _inputs.indicator(y, names)

@@ -124,8 +124,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
         given = None if self.vocabulary is None else sorted(set(map(str, self.vocabulary)))
         if given is not None and not given:
             raise ValueError("empty vocabulary passed to fit")
-        terms, X = self._count(raw_documents, given)
-        self.lengths_ = self._lengths
+        terms, X, self.lengths_ = self._count(raw_documents, given)
         if given is None:
             if not terms:
                 raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
@@ -144,8 +143,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
     def count_lengths(self, raw_documents: Any) -> np.ndarray:
         """Tokens of each document, those of terms left out included."""
         check_is_fitted(self, "_names")
-        self._count(raw_documents, self._names.tolist())
-        return self._lengths
+        return self._count(raw_documents, self._names.tolist())[2]
 
     @property
     def vocabulary_(self) -> dict[str, int]:
@@ -159,9 +157,9 @@ class TextCounter(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "_names")
         return self._names
 
-    def _count(self, raw_documents: Any, vocabulary: list[str] | None) -> tuple[list[str], sp.csr_matrix]:
+    def _count(self, raw_documents: Any, vocabulary: list[str] | None) -> tuple[list[str], sp.csr_matrix, Any]:
         documents = _inputs.texts(raw_documents, self.encoding, self.decode_error)
-        terms, indptr, indices, data, self._lengths = _core.count_texts(
+        terms, indptr, indices, data, lengths = _core.count_texts(
             documents, _inputs.text_parameters(self), vocabulary, _inputs.MEMORY, _inputs.how(self)
         )
         if self.binary:
@@ -173,9 +171,9 @@ class TextCounter(TransformerMixin, BaseEstimator):
         X.indptr, X.indices, X.data = indptr, indices, data
         X.has_sorted_indices = True
         X.has_canonical_format = True
-        return terms, X
+        return terms, X, lengths
 
-    def _limit(self, terms: list[str], X: sp.csr_matrix) -> tuple[list[str], sp.csr_matrix]:
+    def _limit(self, terms: list[str], X: sp.csr_matrix) -> tuple[list[str], sp.csr_matrix, Any]:
         documents = X.shape[0]
         low = self.min_df if isinstance(self.min_df, Integral) else self.min_df * documents
         high = self.max_df if isinstance(self.max_df, Integral) else self.max_df * documents

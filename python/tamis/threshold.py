@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from . import _core, _inputs
 
 
-def scores_of(estimator: Any, X: Any, method: str = "auto") -> np.ndarray:
-    """Scores of a fitted classifier, documents × labels; one column for two classes."""
+def scores_of(estimator: Any, X: Any, method: str = "auto", multilabel: bool = False) -> np.ndarray:
+    """Scores of a fitted classifier, documents × labels; where each document has one of two classes, one column."""
     names = ("decision_function", "predict_proba") if method == "auto" else (method,)
     for name in names:
         if hasattr(estimator, name):
@@ -33,8 +33,7 @@ def scores_of(estimator: Any, X: Any, method: str = "auto") -> np.ndarray:
     if scores.ndim == 1:
         return scores[:, None]
     # Probabilities of two classes are one number, said twice.
-    two = scores.shape[1] == 2 and len(np.shape(estimator.classes_)) == 1 and len(estimator.classes_) == 2
-    return scores[:, 1:] if two and not getattr(estimator, "_multilabel", False) and name == "predict_proba" else scores
+    return scores[:, 1:] if not multilabel and scores.shape[1] == 2 else scores
 
 
 def _estimator_has(name: str):
@@ -107,6 +106,7 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, **params: Any) -> ThresholdTuner:
         """Fit the classifier and tune its thresholds. Further arguments go to its ``fit``, by metadata routing."""
         routed = process_routing(self, "fit", **params).estimator.fit if params else {}
+        _inputs.refuse_lists(y)
         X, y = indexable(X, y)
         labels = _inputs.labels(y)
         if not labels.multilabel and len(labels.classes) < 2:
@@ -121,7 +121,7 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             model = clone(self.estimator).fit(
                 _safe_indexing(X, train), _safe_indexing(y, train), **_rows(routed, train, len(folds))
             )
-            part = self._aligned(scores_of(model, _safe_indexing(X, test), self.method), model, labels)
+            part = self._aligned(scores_of(model, _safe_indexing(X, test), self.method, labels.multilabel), model, labels)
             held_out = np.full((len(folds), part.shape[1]), -np.inf) if held_out is None else held_out
             held_out[test], used[test] = part, True
         self.classes_ = labels.classes
@@ -172,7 +172,7 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The labels that reach their thresholds."""
         check_is_fitted(self, "estimator_")
-        scores = np.ascontiguousarray(scores_of(self.estimator_, X, self.method))
+        scores = np.ascontiguousarray(scores_of(self.estimator_, X, self.method, self._multilabel))
         if self._multilabel or self._binary or self.thresholds_ is None:
             indptr, indices = self._thresholds.decide(scores, self._absent)
             if self._multilabel:

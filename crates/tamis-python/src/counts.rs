@@ -168,6 +168,12 @@ impl PyCounts {
         Ok(parts)
     }
 
+    /// Whether a file holds counts, by its first bytes.
+    #[staticmethod]
+    fn is_one(path: PathBuf) -> bool {
+        CountsFile::is_one(&path)
+    }
+
     /// Reads what `tamis count` or `save` wrote.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
