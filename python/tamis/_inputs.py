@@ -128,6 +128,13 @@ def indicator(y: Any, names: list | None = None) -> Labels:
     return Labels("multilabel-indicator", classes, sets)
 
 
+def two_classes(found: Labels, name: str) -> None:
+    """Refuses labels that leave nothing to tell apart, with scikit-learn's words."""
+    if not found.multilabel and len(found.classes) < 2:
+        only = f"only one class: {found.classes[0]!r}" if len(found.classes) else "no sample"
+        raise ValueError(f"{name} needs samples of at least 2 classes in the data, but the data contains {only}")
+
+
 def refuse_lists(y: Any) -> None:
     """Lists of labels, refused with scikit-learn's words; a list of rows of zeros and ones is an indicator matrix."""
     items = y.tolist() if hasattr(y, "tolist") and not hasattr(y, "columns") else y

@@ -122,11 +122,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         """Fit; y is a label for each document, a list of labels for each, or an indicator matrix."""
         documents = _inputs.texts(raw_documents)
         labels = _inputs.labels(y, lists=True)
-        if not labels.multilabel and len(labels.classes) < 2:
-            raise ValueError(
-                "TextCategorizer needs samples of at least 2 classes in the data, but the data contains only one class: "
-                f"{labels.classes[0]!r}"
-            )
+        _inputs.two_classes(labels, type(self).__name__)
         if isinstance(self.features, Integral) and self.features < 1:
             raise ValueError(f"features = {self.features}: a model needs at least one feature")
         sizes = {"auto": None, "all": 0}

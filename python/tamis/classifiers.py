@@ -42,11 +42,7 @@ class _CountClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
         check_non_negative(X, f"{type(self).__name__}.fit")
         labels = _inputs.labels(y) if names is None or y.ndim == 1 else _inputs.indicator(y, names)
-        if not labels.multilabel and len(labels.classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data contains only one "
-                f"class: {labels.classes[0]!r}"
-            )
+        _inputs.two_classes(labels, type(self).__name__)
         self.classes_ = labels.classes
         self._multilabel = labels.multilabel
         threshold = self._policy() if labels.multilabel else "rcut(1)"

@@ -118,11 +118,7 @@ class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         names = list(y.columns) if hasattr(y, "columns") else None
         X, y = indexable(X, y)
         labels = _inputs.labels(y) if names is None else _inputs.indicator(np.asarray(y), names)
-        if not labels.multilabel and len(labels.classes) < 2:
-            raise ValueError(
-                "ProgressiveFilter needs samples of at least 2 classes in the data, but the data contains only one class: "
-                f"{labels.classes[0]!r}"
-            )
+        _inputs.two_classes(labels, type(self).__name__)
         self._multilabel = labels.multilabel
         nodes, sets = self._nodes(labels)
         seed = 0 if self.random_state is None else self.random_state

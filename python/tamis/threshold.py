@@ -109,11 +109,7 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         _inputs.refuse_lists(y)
         X, y = indexable(X, y)
         labels = _inputs.labels(y)
-        if not labels.multilabel and len(labels.classes) < 2:
-            raise ValueError(
-                f"ThresholdTuner needs samples of at least 2 classes in the data, but the data contains only one class: "
-                f"{labels.classes[0]!r}"
-            )
+        _inputs.two_classes(labels, type(self).__name__)
         folds = self._folds(X, y, labels)
         held_out, used = None, np.zeros(len(folds), dtype=bool)
         for fold in range(folds.max() + 1):

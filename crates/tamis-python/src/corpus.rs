@@ -69,7 +69,8 @@ pub(crate) fn batches(paths: &[PathBuf], reading: Reading, seed: u64) -> Result<
 
 /// Documents of the built-in corpus: texts, labels, and whether each is in the test part.
 #[pyfunction]
-fn synth(shape: &str, documents: u64, seed: u64) -> PyResult<(Vec<String>, Vec<Vec<String>>, Vec<bool>)> {
+#[pyo3(name = "synth")]
+fn built_in(shape: &str, documents: u64, seed: u64) -> PyResult<(Vec<String>, Vec<Vec<String>>, Vec<bool>)> {
     let shape: Shape = shape.parse().map_err(to_py)?;
     let options = SynthOptions { documents, seed, ..SynthOptions::of(shape) };
     let (mut texts, mut labels, mut test) = (Vec::new(), Vec::new(), Vec::new());
@@ -86,5 +87,5 @@ fn synth(shape: &str, documents: u64, seed: u64) -> PyResult<(Vec<String>, Vec<V
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_function(wrap_pyfunction!(synth, m)?)
+    m.add_function(wrap_pyfunction!(built_in, m)?)
 }
