@@ -100,7 +100,7 @@ def labels(y: Any, *, lists: bool = False) -> Labels:
     """Labels as a vector, an indicator matrix, or, where `lists` allows it, a list of labels for each document."""
     if lists and not sp.issparse(y) and not hasattr(y, "ndim"):
         y = list(y)
-    if lists and _is_lists(y):
+    if lists and is_lists(y):
         return _of_lists(y)
     names = list(y.columns) if getattr(y, "ndim", 1) == 2 and hasattr(y, "columns") else None
     if names is not None:
@@ -137,21 +137,24 @@ def two_classes(found: Labels, name: str) -> None:
 
 def refuse_lists(y: Any) -> None:
     """Lists of labels, refused with scikit-learn's words; a list of rows of zeros and ones is an indicator matrix."""
-    items = y.tolist() if hasattr(y, "tolist") and not hasattr(y, "columns") else y
-    if isinstance(items, list) and items and all(isinstance(item, (list, tuple, set, frozenset)) for item in items):
-        if len({len(item) for item in items}) > 1 or any(isinstance(x, str) for item in items for x in item):
-            raise ValueError(
-                "You appear to be using a legacy multi-label data representation. Sequence of sequences are no longer "
-                "supported; use a binary array or sparse matrix instead - the MultiLabelBinarizer transformer can convert "
-                "to this format."
-            )
+    if is_lists(y):
+        raise ValueError(
+            "You appear to be using a legacy multi-label data representation. Sequence of sequences are no longer supported; "
+            "use a binary array or sparse matrix instead - the MultiLabelBinarizer transformer can convert to this format."
+        )
 
 
-def _is_lists(y: Any) -> bool:
-    if isinstance(y, np.ndarray) and (y.ndim != 1 or y.dtype != object):
+def is_lists(y: Any) -> bool:
+    """Whether y has a list of labels for each document. A list of rows of zeros and ones is an indicator matrix."""
+    if sp.issparse(y) or hasattr(y, "columns") or (isinstance(y, np.ndarray) and (y.ndim != 1 or y.dtype != object)):
         return False
     items = y.tolist() if hasattr(y, "tolist") else y
-    return isinstance(items, list) and any(isinstance(item, (list, tuple, set, frozenset)) for item in items)
+    if not isinstance(items, (list, tuple)):
+        return False
+    rows = [item for item in items if isinstance(item, (list, tuple, set, frozenset))]
+    lengths = {len(row) for row in rows}
+    named = any(isinstance(label, str) for row in rows for label in row)
+    return bool(rows) and (named or len(lengths) > 1 or lengths == {0} or len(rows) < len(items))
 
 
 def _of_lists(y: Any) -> Labels:

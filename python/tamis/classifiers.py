@@ -32,10 +32,6 @@ class _CountClassifier(ClassifierMixin, BaseEstimator):
         """The label of each document, or for several labels an indicator matrix."""
         return self._predict(X)
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores, documents × labels; for two classes one number, positive for the second."""
-        return self._decision_function(X)
-
     def _fit(self, X: Any, y: Any, lengths: Any = None) -> _CountClassifier:
         _inputs.refuse_lists(y)
         names = list(y.columns) if hasattr(y, "columns") else None
@@ -84,6 +80,8 @@ class _CountClassifier(ClassifierMixin, BaseEstimator):
         # Counts are whole numbers. This is scikit-learn's tag for input coded as whole numbers.
         tags.input_tags.categorical = True
         tags.classifier_tags.multi_label = True
+        # They are for words: a column that every document has tells nothing (its idf is 0), and the checks have no others.
+        tags.classifier_tags.poor_score = True
         return tags
 
 
@@ -110,7 +108,7 @@ class LinearSVM(_CountClassifier):
         Whether both sides of a problem weigh the same.
     gap : float, default=None
         Duality gap at which a label is solved, as a share; 1e-4 for hinge and 1e-6 for squared when None.
-    max_iter : int, default=5000
+    iterations : int, default=5000
         Passes after which a label is given up.
     threshold : str, default=None
         How labels are decided where documents have several: ``rcut(n)`` or ``fixed(x)``; scores above 0 when None.
@@ -147,7 +145,7 @@ class LinearSVM(_CountClassifier):
         vectors="tfidf",
         class_weight=None,
         gap=None,
-        max_iter=5000,
+        iterations=5000,
         threshold=None,
         random_state=0,
         n_jobs=None,
@@ -159,7 +157,7 @@ class LinearSVM(_CountClassifier):
         self.vectors = vectors
         self.class_weight = class_weight
         self.gap = gap
-        self.max_iter = max_iter
+        self.iterations = iterations
         self.threshold = threshold
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -171,8 +169,12 @@ class LinearSVM(_CountClassifier):
         seed = 0 if self.random_state is None else self.random_state
         return (
             f"svm(c={float(self.C)!r},loss={self.loss},multi={self.multi},vectors={self.vectors},classes={classes},"
-            f"iterations={self.max_iter},seed={seed}{gap})"
+            f"iterations={self.iterations},seed={seed}{gap})"
         )
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores, documents × labels; for two classes one number, positive for the second."""
+        return self._decision_function(X)
 
 
 class MultinomialBayes(_CountClassifier):
@@ -307,6 +309,5 @@ class WeightedKNN(_CountClassifier):
         shares = self._scores(X)
         if self._multilabel:
             return shares
-        none = ~shares.any(axis=1)
-        shares[none] = self._prior
-        return shares / shares.sum(axis=1, keepdims=True)
+        shares[~shares.any(axis=1)] = self._prior
+        return shares

@@ -338,12 +338,10 @@ def study_frame(lines: Iterable[str]) -> pd.DataFrame:
     results = [row for row in rows if row["row"] == "result"] or [row for row in rows if row["row"] not in ("split", "profile")]
     flat = []
     for row in results:
-        values = row.pop("values", {})
-        row.pop("row")
-        flat.append({**row, **values})
+        flat.append({key: value for key, value in row.items() if key not in ("row", "values")} | row.get("values", {}))
     frame = pd.DataFrame(flat)
     # Plain dictionaries: pandas compares attrs, and frames have no truth value.
-    frame.attrs["splits"] = [row for row in rows if row["row"] == "split"] if rows and "row" in rows[0] else []
+    frame.attrs["splits"] = [row for row in rows if row["row"] == "split"]
     return frame
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, get_tags, indexable
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from . import _core, _inputs
 from .classifiers import LinearSVM
@@ -148,8 +148,10 @@ class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             name: None if parent < 0 else nodes.names[parent] for name, parent in zip(nodes.names, nodes.parents)
         }
         known = dict(zip(labels.names, labels.classes.tolist()))
-        self._node_labels = np.array([known.get(name, name) for name in nodes.names])
-        self.classes_ = self._node_labels if labels.multilabel else labels.classes
+        node_labels = np.array([known.get(name, name) for name in nodes.names])
+        # Classes are in the order of scikit-learn, nodes in that of their names.
+        self.classes_, self._class_of = np.unique(node_labels, return_inverse=True)
+        self._node_of = np.argsort(self._class_of)
         first = next(iter(self.estimators_.values()), None)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(first, name):
@@ -180,32 +182,31 @@ class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _decide(self, X: Any) -> tuple:
         check_is_fitted(self, "_filter")
-        documents = X.shape[0] if hasattr(X, "shape") else len(X)
-        return self._filter.decide(_node_scores(self.estimators_, self._states, X, documents)[0])
+        return self._filter.decide(_node_scores(self.estimators_, self._states, X, _num_samples(X))[0])
 
     def predict(self, X: Any) -> np.ndarray:
         """The most specific accepted nodes: a label for each document, or an indicator matrix over ``classes_``."""
         indptr, indices, ranking = self._decide(X)
         if self._multilabel:
-            return _inputs.to_indicator(indptr, indices, len(self._node_labels))
+            return _inputs.to_indicator(indptr, indices, len(self.classes_))[:, self._node_of]
         # One answer was asked for: every document has one.
         codes = ranking.argmax(axis=1)
         codes[np.diff(indptr) > 0] = indices
-        return self._node_labels[codes]
+        return self.classes_[self._class_of[codes]]
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """How likely a document comes as far as each node and no further: documents × nodes (``classes_``)."""
-        ranking = self._decide(X)[2]
-        if self._multilabel:
-            return ranking
-        place = {label: at for at, label in enumerate(self._node_labels.tolist())}
-        scores = ranking[:, [place[label] for label in self.classes_.tolist()]]
-        return scores if scores.shape[1] > 2 else scores[:, 1] - scores[:, 0]
+        """How likely a document comes as far as each node and no further, documents × nodes (``classes_``); nodes that it
+        is given have 1 added, so that they come first."""
+        indptr, indices, ranking = self._decide(X)
+        ranking += _inputs.to_indicator(indptr, indices, ranking.shape[1])
+        scores = ranking[:, self._node_of]
+        return scores if self._multilabel or scores.shape[1] != 2 else scores[:, 1] - scores[:, 0]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         inner = get_tags(LinearSVM() if self.estimator is None else self.estimator)
         tags.input_tags = inner.input_tags
+        tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         tags.classifier_tags.multi_label = True
         return tags
 

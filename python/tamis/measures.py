@@ -40,7 +40,7 @@ def _sets(y: Any, classes: Any, columns: int | None) -> _inputs.Sets:
             )
         return labels.sets
     place = {label: at for at, label in enumerate(np.asarray(classes).tolist())}
-    if sp.issparse(y) or np.ndim(y) == 2 and not isinstance(y, list):
+    if sp.issparse(y) or (not _inputs.is_lists(y) and np.ndim(y) == 2):
         return _inputs.indicator(y).sets
     rows = [[row] if isinstance(row, str) or not hasattr(row, "__iter__") else list(row) for row in
             (y.tolist() if hasattr(y, "tolist") else y)]
@@ -58,7 +58,7 @@ def _arguments(y_true: Any, y_score: Any, y_pred: Any, classes: Any) -> tuple:
     decided = None
     if y_pred is not None:
         known = classes
-        if known is None and np.ndim(y_true) == 1:
+        if known is None and not _inputs.is_lists(y_true) and np.ndim(y_true) == 1:
             known = np.unique(np.asarray(y_true))
         decided = _sets(y_pred, known, None)
         if len(decided[0]) != len(truth[0]):

@@ -28,7 +28,7 @@ class _ColumnSelector(SelectorMixin, BaseEstimator):
         else:
             _inputs.refuse_lists(y)
             names = list(y.columns) if hasattr(y, "columns") else None
-            X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
+            X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, ensure_min_samples=2)
             labels = _inputs.labels(y) if names is None else _inputs.indicator(y, names)
         check_non_negative(X, f"{type(self).__name__}.fit")
         columns, scores, found = _core.rank_matrix(

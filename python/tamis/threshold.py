@@ -169,24 +169,32 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """The labels that reach their thresholds."""
         check_is_fitted(self, "estimator_")
         scores = np.ascontiguousarray(scores_of(self.estimator_, X, self.method, self._multilabel))
-        if self._multilabel or self._binary or self.thresholds_ is None:
+        if self._multilabel:
             indptr, indices = self._thresholds.decide(scores, self._absent)
-            if self._multilabel:
-                return _inputs.to_indicator(indptr, indices, len(self.classes_))
-            if self._binary:
-                return self.classes_[np.diff(indptr)]
-            return self.classes_[scores.argmax(axis=1)]
+            return _inputs.to_indicator(indptr, indices, len(self.classes_))
+        if self.thresholds_ is None:
+            # One label for each document is what the classifier gives anyway.
+            return self.estimator_.predict(X)
+        over = self._over(scores)
+        return self.classes_[(over[:, 0] > 0).astype(int) if self._binary else over.argmax(axis=1)]
+
+    def _over(self, scores: np.ndarray) -> np.ndarray:
+        """How far scores are above thresholds."""
+        if self._multilabel or self._binary:
+            return scores - self.thresholds_
         # A class that no threshold reaches can still be the best there is.
         finite = self.thresholds_[np.isfinite(self.thresholds_)]
-        highest = finite.max() if len(finite) else 0.0
-        over = scores - np.where(np.isfinite(self.thresholds_), self.thresholds_, highest)
-        return self.classes_[over.argmax(axis=1)]
+        return scores - np.where(np.isfinite(self.thresholds_), self.thresholds_, finite.max() if len(finite) else 0.0)
 
-    @available_if(_estimator_has("decision_function"))
     def decision_function(self, X: Any) -> np.ndarray:
-        """The classifier's own."""
+        """How far scores are above the thresholds (the scores themselves for ``rcut``), documents × labels."""
         check_is_fitted(self, "estimator_")
-        return self.estimator_.decision_function(X)
+        scores = scores_of(self.estimator_, X, self.method, self._multilabel)
+        if self.thresholds_ is not None:
+            scores = self._over(scores)
+        elif self._binary and not hasattr(self.estimator_, "decision_function"):
+            scores = scores - 0.5
+        return scores[:, 0] if self._binary else scores
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
