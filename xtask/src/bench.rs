@@ -2,8 +2,9 @@
 //!
 //! A benchmark has two halves: `benches/NAME.rs` of a crate (a plain program) and `xtask/peers/NAME_peer.py`. Each prints
 //! JSON lines `{"what": …, "value": …, "unit": …}`, and lines with the same `what` are compared; a line may carry
-//! `"note"`. What a peer needs beyond the packages of the tests is in `xtask/peers/NAME_requirements.txt`. The halves
-//! run one after the other on an otherwise idle machine; ratios are of the same run.
+//! `"note"`. What a peer needs beyond the packages of the tests is in `xtask/peers/NAME_requirements.txt`. A benchmark of the
+//! Python package is one program, `xtask/peers/NAME_bench.py`: its lines say by `"side"` whose they are, `ours` or `peer`.
+//! The halves run one after the other on an otherwise idle machine; ratios are of the same run.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -29,6 +30,10 @@ fn names() -> Result<Vec<String>> {
             }
         }
     }
+    for entry in std::fs::read_dir(root().join("xtask/peers"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix("_bench.py").map(str::to_owned));
+    }
     names.sort();
     Ok(names)
 }
@@ -49,6 +54,16 @@ pub(crate) fn run(name: &str, rest: &[&str]) -> Result<()> {
         bail!("benchmarks run on the real corpora: set TAMIS_DATA to their folder");
     }
     check(cargo().args(["build", "--release", "--quiet", "--package", "tamis-cli"]))?;
+    let both = root().join("xtask/peers").join(format!("{name}_bench.py"));
+    if both.exists() {
+        crate::wheel::install(crate::wheel::Profile::Release)?;
+        let mut program = Command::new(python()?);
+        program.env("TAMIS_BIN", root().join("target/release/tamis")).arg(both).args(rest);
+        let (peers, ours): (Vec<_>, Vec<_>) =
+            lines(&capture(&mut program)?)?.into_iter().partition(|l| l.side == "peer");
+        print(&ours, &peers);
+        return Ok(());
+    }
     let package = PACKAGES.into_iter().find(|package| source(package, name).exists()).unwrap_or("tamis");
     let ours = capture(
         cargo()
@@ -71,6 +86,7 @@ struct Line {
     value: f64,
     unit: String,
     note: String,
+    side: String,
 }
 
 fn lines(text: &str) -> Result<Vec<Line>> {
@@ -84,6 +100,7 @@ fn lines(text: &str) -> Result<Vec<Line>> {
                 value: v["value"].as_f64().unwrap_or(f64::NAN),
                 unit: string("unit"),
                 note: string("note"),
+                side: string("side"),
             })
         })
         .collect()

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo xtask test [FILTER]   installs what the tests need and runs all of them
 //! cargo xtask bench NAME      prints a table: what was run, ours, peer, ratio
+//! cargo xtask wheel           builds the Python package into target/wheels
 //! cargo xtask docs            writes the pages that are made from the code; --check fails when they are stale
 //! ```
 
@@ -10,6 +11,7 @@ mod bench;
 mod docs;
 mod run;
 mod test;
+mod wheel;
 
 use anyhow::{Result, bail};
 
@@ -20,8 +22,9 @@ fn main() -> Result<()> {
         ["test", filter @ ..] => test::run(filter),
         ["bench"] => bench::list(),
         ["bench", name, rest @ ..] => bench::run(name, rest),
+        ["wheel"] => wheel::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
-        _ => bail!("usage: cargo xtask test [FILTER] | bench [NAME] | docs [--check]"),
+        _ => bail!("usage: cargo xtask test [FILTER] | bench [NAME] | wheel | docs [--check]"),
     }
 }

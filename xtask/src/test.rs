@@ -5,6 +5,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::run::{capture, cargo, check, exists, python, python_with, root};
+use crate::wheel::{self, Profile};
 
 /// Runs all tests; a filter is passed to nextest and skips the rest.
 pub(crate) fn run(filter: &[&str]) -> Result<()> {
@@ -33,6 +34,8 @@ fn rust(filter: &[&str]) -> Result<()> {
 
 fn pytest() -> Result<()> {
     let python = python()?;
+    java()?;
+    wheel::install(Profile::Dev)?;
     // The binary that the Rust tests ran is the one that Python compares with its own libraries.
     check(cargo().args(["build", "--quiet", "--package", "tamis-cli"]))?;
     let target = capture(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
@@ -45,6 +48,10 @@ fn pytest() -> Result<()> {
         "-p",
         "no:cacheprovider",
         "tests/python",
+        // The examples of the package's own documentation.
+        "--doctest-modules",
+        "--pyargs",
+        "tamis",
     ]))
 }
 
@@ -68,6 +75,20 @@ fn browser() -> Result<()> {
     let binary = std::path::Path::new(metadata["target_directory"].as_str().unwrap_or("target")).join("debug/tamis");
     let pytest = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "tests/browser"];
     check(Command::new(python).current_dir(root()).env("TAMIS_BIN", binary).args(pytest))
+}
+
+/// Spark runs in Java.
+fn java() -> Result<()> {
+    if exists("java", &["-version"]) {
+        return Ok(());
+    }
+    if !exists("apt-get", &["--version"]) || capture(Command::new("id").arg("-u"))?.trim() != "0" {
+        bail!("the tests of tamis.spark need Java 17 or newer: install a JRE (as root on Debian this is done here)");
+    }
+    note("installing a Java runtime");
+    check(Command::new("apt-get").args(["update", "--quiet", "--quiet"]))?;
+    let packages = ["install", "--quiet", "--quiet", "--yes", "--no-install-recommends", "default-jre-headless"];
+    check(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(packages))
 }
 
 #[allow(clippy::print_stderr)]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{Counts, Csr, Vocabulary};
+use super::{Counts, Csr, Documents, Vocabulary};
+use crate::{Error, Result};
 
 /// Documents by term × label (SPEC 1): `a` both, `b` term only, `c` label only, `d` neither.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -84,34 +85,59 @@ impl Contingency {
     /// Label by label into a dense array, then transposed: every increment is an array access, where one hash
     /// look-up for each term × label × document would cost tens of times more.
     pub fn of_rows(counts: &Counts, rows: &[usize]) -> Self {
-        let terms = counts.vocabulary.len();
+        Self {
+            vocabulary: Arc::clone(&counts.vocabulary),
+            labels: Arc::clone(&counts.labels),
+            tokens: rows.iter().map(|&row| u64::from(counts.lengths[row])).sum(),
+            ..Self::count(&counts.matrix, &counts.assignments, rows.iter().copied())
+        }
+    }
+
+    /// Counts documents of which there is only a matrix, wherever it lies, and their labels. Terms and labels are named by
+    /// their numbers, with zeros before them so that names are in the order of the numbers.
+    pub fn of_matrix(matrix: &impl Documents, assignments: &Csr<()>) -> Result<Self> {
+        if matrix.documents() != assignments.rows() {
+            return Err(Error::data(format!(
+                "Found input variables with inconsistent numbers of samples: [{}, {}]",
+                matrix.documents(),
+                assignments.rows()
+            )));
+        }
+        Ok(Self {
+            vocabulary: Arc::new(Vocabulary::numbered(matrix.terms())),
+            labels: Arc::new(Vocabulary::numbered(assignments.columns())),
+            ..Self::count(matrix, assignments, 0..matrix.documents())
+        })
+    }
+
+    /// The numbers without names; every token is an occurrence of a term.
+    fn count(matrix: &impl Documents, assignments: &Csr<()>, rows: impl ExactSizeIterator<Item = usize>) -> Self {
+        let (terms, documents) = (matrix.terms(), rows.len() as u64);
         let mut df = vec![0u32; terms];
         let mut occurrences = vec![0u64; terms];
-        let mut members: Vec<Vec<u32>> = vec![Vec::new(); counts.labels.len()];
-        let mut tokens = 0u64;
-        for &row in rows {
-            for (term, count) in counts.matrix.row(row) {
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); assignments.columns()];
+        for row in rows {
+            matrix.for_each_term(row, |term, count| {
                 df[term as usize] += 1;
                 occurrences[term as usize] += u64::from(count);
-            }
-            for &label in counts.assignments.row_indices(row) {
+            });
+            for &label in assignments.row_indices(row) {
                 members[label as usize].push(row as u32);
             }
-            tokens += u64::from(counts.lengths[row]);
         }
         let by_label: Vec<Vec<(u32, Meeting)>> = members
             .par_iter()
-            .map_init(|| vec![Meeting::default(); terms], |dense, members| count_label(counts, members, dense))
+            .map_init(|| vec![Meeting::default(); terms], |dense, members| count_label(matrix, members, dense))
             .collect();
         let mut label_rows = Csr::new(terms);
         for row in by_label {
             label_rows.push_row(row);
         }
         Self {
-            vocabulary: Arc::clone(&counts.vocabulary),
-            labels: Arc::clone(&counts.labels),
-            documents: rows.len() as u64,
-            tokens,
+            vocabulary: Arc::default(),
+            labels: Arc::default(),
+            documents,
+            tokens: occurrences.iter().sum(),
             label_documents: members.iter().map(|m| m.len() as u32).collect(),
             df,
             occurrences,
@@ -282,17 +308,17 @@ impl Contingency {
     }
 }
 
-fn count_label(counts: &Counts, members: &[u32], dense: &mut [Meeting]) -> Vec<(u32, Meeting)> {
+fn count_label(matrix: &impl Documents, members: &[u32], dense: &mut [Meeting]) -> Vec<(u32, Meeting)> {
     let mut touched: Vec<u32> = Vec::new();
     for &document in members {
-        for (term, count) in counts.matrix.row(document as usize) {
+        matrix.for_each_term(document as usize, |term, count| {
             let meeting = &mut dense[term as usize];
             if meeting.documents == 0 {
                 touched.push(term);
             }
             meeting.documents += 1;
             meeting.occurrences = meeting.occurrences.saturating_add(count);
-        }
+        });
     }
     touched.sort_unstable();
     touched.into_iter().map(|term| (term, std::mem::take(&mut dense[term as usize]))).collect()

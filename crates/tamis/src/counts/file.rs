@@ -45,6 +45,19 @@ impl CountsFile {
 
     /// Writes the file; it appears whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
+        let mut file = AtomicFile::create(path)?;
+        self.builder()?.write(&mut file).and_then(|()| file.flush()).map_err(|e| Error::io(path, e))?;
+        file.commit()
+    }
+
+    /// The file as bytes, for those who keep it elsewhere.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.builder()?.write(&mut bytes).map_err(|e| Error::io("counts", e))?;
+        Ok(bytes)
+    }
+
+    fn builder(&self) -> Result<Builder> {
         let counts = &self.contingency;
         let meta = Meta {
             documents: counts.documents(),
@@ -64,18 +77,24 @@ impl CountsFile {
         builder.add_slice("meeting labels", meetings.indices());
         builder.add_slice("meeting docs", &meetings.values().iter().map(|m| m.documents).collect::<Vec<_>>());
         builder.add_slice("meeting occurs", &meetings.values().iter().map(|m| m.occurrences).collect::<Vec<_>>());
-        let mut file = AtomicFile::create(path)?;
-        builder.write(&mut file).and_then(|()| file.flush()).map_err(|e| Error::io(path, e))?;
-        file.commit()
+        Ok(builder)
     }
 
     /// Reads and verifies a file.
     pub fn read(path: &Path) -> Result<Self> {
-        let file = Container::open(path, KIND, VERSION)?;
+        Self::load(&Container::open(path, KIND, VERSION)?)
+    }
+
+    /// Reads and verifies counts that are in memory.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Self::load(&Container::from_bytes(Path::new("counts"), bytes, KIND, VERSION)?)
+    }
+
+    fn load(file: &Container) -> Result<Self> {
         let meta: Meta =
             serde_json::from_str(file.text("meta")?).map_err(|e| file.error(format!("section meta: {e}")))?;
-        let vocabulary = Vocabulary::load(&file, "terms")?;
-        let labels = Vocabulary::load(&file, "labels")?;
+        let vocabulary = Vocabulary::load(file, "terms")?;
+        let labels = Vocabulary::load(file, "labels")?;
         let documents: &[u32] = file.slice("meeting docs")?;
         let occurrences: &[u32] = file.slice("meeting occurs")?;
         if documents.len() != occurrences.len() {

@@ -8,6 +8,7 @@ mod interner;
 mod merger;
 mod summary;
 mod tally;
+mod view;
 mod vocabulary;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub use csr::Csr;
 pub use file::CountsFile;
 pub(crate) use interner::Interner;
 pub use summary::{Duplicates, LabelSize, Spread, Summary};
+pub use view::{CsrView, Documents, Entries, Number, Offset};
 pub use vocabulary::Vocabulary;
 
 use crate::corpus::Part;

@@ -73,6 +73,26 @@ impl Vocabulary {
         Self::from_sorted(names)
     }
 
+    /// The numbers below `n` as names, with zeros before them so that their order is that of the numbers.
+    pub fn numbered(n: usize) -> Self {
+        let width = n.saturating_sub(1).max(1).ilog10() as usize + 1;
+        let mut names = Self { text: String::with_capacity(n * width), ..Self::default() };
+        let mut digits = vec![b'0'; width];
+        for _ in 0..n {
+            names.text.extend(digits.iter().map(|&d| char::from(d)));
+            names.ends.push(names.text.len());
+            // One more: nines become noughts up to the first digit that can grow.
+            for digit in digits.iter_mut().rev() {
+                if *digit < b'9' {
+                    *digit += 1;
+                    break;
+                }
+                *digit = b'0';
+            }
+        }
+        names
+    }
+
     /// How many names.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -173,6 +193,16 @@ mod tests {
         assert_eq!(v.iter().collect::<Vec<_>>(), ["Zebra", "apple", "zebra", "éclair"]);
         assert_eq!(v.id("zebra"), Some(2));
         assert_eq!(v.id("pear"), None);
+    }
+
+    #[test]
+    fn numbers_are_names_in_their_order() {
+        for n in [0, 1, 2, 10, 11, 100, 1234] {
+            let numbered = Vocabulary::numbered(n);
+            assert_eq!(numbered, Vocabulary::from_sorted(numbered.iter()));
+            assert_eq!(numbered.len(), n);
+            assert!(numbered.iter().enumerate().all(|(at, name)| name.parse() == Ok(at)));
+        }
     }
 
     #[test]

@@ -244,6 +244,15 @@ impl Selector {
         }
     }
 
+    /// Whether a part of it looks at how often a term occurs in documents; most only look at whether it does.
+    pub fn needs_occurrences(&self) -> bool {
+        match &self.kind {
+            Kind::Score(score) => score.formula() == Formula::Ib,
+            Kind::Combine(combine) => combine.inputs.iter().any(Self::needs_occurrences),
+            Kind::Search(_) => true,
+        }
+    }
+
     /// Whether a λ in it is still to be learned (`wfo(auto)`).
     pub fn has_auto(&self) -> bool {
         match &self.kind {

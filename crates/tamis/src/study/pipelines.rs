@@ -109,7 +109,7 @@ impl Pipelines {
         ProgressiveOptions {
             classifier: self.classifier.clone(),
             selector: self.selector.clone(),
-            features: self.features,
+            features: Some(self.features),
             per_node: Some(self.per_node),
             seed,
             ..ProgressiveOptions::default()

@@ -181,7 +181,7 @@ impl<'a> Study<'a> {
         }
     }
 
-    fn run_unit(
+    pub(super) fn run_unit(
         &self,
         unit: &Unit,
         selecting: &mut Selecting<'_>,

@@ -22,6 +22,11 @@ pub(super) struct Scores {
 }
 
 impl Scores {
+    /// Scores from elsewhere, documents × nodes.
+    pub(super) fn given(nodes: usize, raw: &[f64], fold_of: Vec<u32>, truth: Vec<Vec<u32>>) -> Self {
+        Self { nodes, raw: raw.iter().map(|&s| s as f32).collect(), fold_of, truth }
+    }
+
     /// Trains the nodes fold by fold and scores what was left out.
     pub(super) fn cross_validate(
         documents: &NodeDocuments<'_>,

@@ -3,6 +3,7 @@
 //! [`fit`] trains the nodes, scores held-out training documents and tunes thresholds along every pipeline;
 //! [`ProgressiveModel`] accepts, and ranks nodes.
 
+mod external;
 mod fit;
 mod held_out;
 mod levels;
@@ -12,6 +13,7 @@ mod options;
 mod tables;
 mod training;
 
+pub use external::{NodeScores, ScoreFilter};
 pub use fit::{ProgressiveFit, fit};
 pub use levels::Step;
 pub use model::{NodeState, ProgressiveModel, Tuned};

@@ -246,6 +246,11 @@ impl ProgressiveModel {
         ranked: &mut Vec<Scored>,
     ) {
         self.raw(document, scratch, memory);
+        self.rank_raw(memory, ranked);
+    }
+
+    /// Ranks by the raw scores in `memory.csv`, which become CSVs.
+    fn rank_raw(&self, memory: &mut ProgressiveMemory, ranked: &mut Vec<Scored>) {
         for (node, score) in memory.csv.iter_mut().enumerate() {
             *score = self.csv(node as u32, *score);
         }
@@ -275,9 +280,29 @@ impl ProgressiveModel {
     ) {
         let mut memory = std::mem::take(&mut scratch.progressive);
         self.rank_with(document, scratch, &mut memory, ranked);
+        self.answer(&memory.csv, ranked, decided);
+        scratch.progressive = memory;
+    }
+
+    /// The same for raw scores of the nodes that somebody else computed.
+    pub(super) fn rank_and_decide_raw(
+        &self,
+        raw: &[f64],
+        memory: &mut ProgressiveMemory,
+        ranked: &mut Vec<Scored>,
+        decided: &mut Vec<u32>,
+    ) {
+        memory.csv.clear();
+        memory.csv.extend_from_slice(raw);
+        self.rank_raw(memory, ranked);
+        self.answer(&memory.csv, ranked, decided);
+    }
+
+    /// The accepted nodes, reduced to answers.
+    fn answer(&self, csv: &[f64], ranked: &[Scored], decided: &mut Vec<u32>) {
         decided.clear();
         if self.options.answers != Answers::Best {
-            decided.extend(self.taxonomy.nodes().filter(|&n| self.passes(n, &memory.csv)));
+            decided.extend(self.taxonomy.nodes().filter(|&n| self.passes(n, csv)));
         }
         match self.options.answers {
             Answers::All | Answers::AtLeastOne => self.most_specific(decided),
@@ -290,7 +315,6 @@ impl ProgressiveModel {
         if decided.is_empty() && self.options.answers != Answers::All {
             decided.extend(ranked.first().map(|s| s.label));
         }
-        scratch.progressive = memory;
     }
 
     /// The nodes that accept a document, with all their ancestors, ascending; the answers are the most specific of them.

@@ -50,7 +50,11 @@ pub fn score_tables(
             let Some(node) = trained else { return Ok(vec![always.unwrap_or(0.0); test.len()]) };
             let problem = Problem::new(counts, test, &node.features);
             let (mut scratch, mut ranked) = (Scratch::default(), Vec::new());
-            let score = |row| node.score(problem.query(row), reading, &mut scratch, &mut ranked).clamp(0.0, 1.0);
+            let score = |row| {
+                let mut found = 0.0f64;
+                node.score(problem.query(row), reading, &mut scratch, &mut ranked, &mut |_, score| found = score);
+                found.clamp(0.0, 1.0)
+            };
             Ok((0..test.len()).map(score).collect())
         })
         .collect::<Result<_>>()?;

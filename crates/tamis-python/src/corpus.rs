@@ -1,0 +1,91 @@
+//! A corpus on disk, or a built-in one, by name.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use serde::Deserialize;
+use tamis::corpus::synth::{self, Shape, SynthOptions};
+use tamis::corpus::{Batches, Body, Encoding, Fields, Format, OnError, Part, ReadOptions};
+use tamis::{Error, Result};
+
+use crate::errors::to_py;
+
+/// How a corpus is read: the options of the command line that Python passes on.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Reading {
+    from: Option<String>,
+    encoding: Option<String>,
+    on_error: Option<String>,
+    id_field: Option<String>,
+    text_field: Option<String>,
+    tokens_field: Option<String>,
+    labels_field: Option<String>,
+    split_field: Option<String>,
+    date_field: Option<String>,
+    label_separator: Option<String>,
+}
+
+impl Reading {
+    pub(crate) fn on_error(&self) -> Result<OnError> {
+        self.on_error.as_deref().map_or(Ok(OnError::default()), str::parse)
+    }
+
+    fn options(self) -> Result<ReadOptions> {
+        let default = ReadOptions::default();
+        Ok(ReadOptions {
+            from: self.from.as_deref().map(str::parse::<Format>).transpose()?,
+            encoding: self.encoding.as_deref().map(str::parse::<Encoding>).transpose()?,
+            on_error: self.on_error()?,
+            fields: Fields {
+                id: self.id_field,
+                text: self.text_field,
+                tokens: self.tokens_field,
+                labels: self.labels_field,
+                split: self.split_field,
+                date: self.date_field,
+            },
+            label_separator: self.label_separator.unwrap_or(default.label_separator),
+            ..ReadOptions::default()
+        })
+    }
+}
+
+/// The documents of files, folders, or `synth:SHAPE[:N]`.
+pub(crate) fn batches(paths: &[PathBuf], reading: Reading, seed: u64) -> Result<Box<dyn Batches>> {
+    if let [path] = paths
+        && let Some(name) = path.to_str().and_then(|p| p.strip_prefix("synth:"))
+    {
+        let (shape, documents) = name.split_once(':').map_or((name, None), |(s, n)| (s, Some(n)));
+        let mut options = SynthOptions { seed, ..SynthOptions::of(shape.parse::<Shape>()?) };
+        if let Some(documents) = documents {
+            let number = documents.replace(['_', ','], "").parse();
+            options.documents = number.map_err(|_| Error::invalid("documents", documents, "is not a number"))?;
+        }
+        return synth::batches(&options);
+    }
+    tamis::corpus::open(paths, &reading.options()?)?.batches()
+}
+
+/// Documents of the built-in corpus: texts, labels, and whether each is in the test part.
+#[pyfunction]
+#[pyo3(name = "synth")]
+fn built_in(shape: &str, documents: u64, seed: u64) -> PyResult<(Vec<String>, Vec<Vec<String>>, Vec<bool>)> {
+    let shape: Shape = shape.parse().map_err(to_py)?;
+    let options = SynthOptions { documents, seed, ..SynthOptions::of(shape) };
+    let (mut texts, mut labels, mut test) = (Vec::new(), Vec::new(), Vec::new());
+    for document in synth::documents(&options).map_err(to_py)? {
+        texts.push(match document.body {
+            Body::Text(text) => text.into_owned(),
+            Body::Tokens(tokens) => tokens.join(" "),
+            Body::Counts(_) => String::new(),
+        });
+        labels.push(document.labels.into_iter().map(|l| l.into_owned()).collect());
+        test.push(document.part == Some(Part::Test));
+    }
+    Ok((texts, labels, test))
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(built_in, m)?)
+}

@@ -1,0 +1,58 @@
+//! Each error of the library is one Python exception.
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use tamis::Error;
+
+create_exception!(tamis, MalformedError, PyValueError, "A record or file does not follow its format.");
+create_exception!(tamis, UnknownNameError, PyValueError, "A name that is not known; the message lists the known ones.");
+create_exception!(tamis, ExpressionError, PyValueError, "An expression that does not parse.");
+create_exception!(tamis, InvalidOptionError, PyValueError, "An option outside its range.");
+create_exception!(tamis, DataError, PyValueError, "The data does not allow what was asked.");
+create_exception!(tamis, DamagedFileError, PyValueError, "A model or counts file that is damaged or too new.");
+
+/// The exception of an error. Those that scikit-learn users expect as `ValueError` are its subclasses.
+pub(crate) fn to_py(error: Error) -> PyErr {
+    let message = error.to_string();
+    match error {
+        Error::Io { path, source } => match source.raw_os_error() {
+            // Python chooses the subclass, such as FileNotFoundError, by the number.
+            Some(number) => PyOSError::new_err((number, strerror(&source), path.to_string_lossy().into_owned())),
+            None => PyOSError::new_err(message),
+        },
+        Error::Malformed { .. } => MalformedError::new_err(message),
+        Error::Unknown { .. } => UnknownNameError::new_err(message),
+        Error::Expression { .. } => ExpressionError::new_err(message),
+        Error::Invalid { .. } => InvalidOptionError::new_err(message),
+        Error::File { .. } => DamagedFileError::new_err(message),
+        Error::Interrupted => PyKeyboardInterrupt::new_err(message),
+        _ => DataError::new_err(message),
+    }
+}
+
+/// What the system says, without the number that Python adds itself.
+fn strerror(source: &std::io::Error) -> String {
+    let text = source.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+/// Options that came as JSON from `python/tamis`.
+pub(crate) fn options<'a, T: serde::Deserialize<'a>>(json: &'a str) -> PyResult<T> {
+    serde_json::from_str(json).map_err(|e| PyValueError::new_err(format!("options {json}: {e}")))
+}
+
+/// An answer as JSON; numbers keep every digit.
+pub(crate) fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = m.py();
+    m.add("MalformedError", py.get_type::<MalformedError>())?;
+    m.add("UnknownNameError", py.get_type::<UnknownNameError>())?;
+    m.add("ExpressionError", py.get_type::<ExpressionError>())?;
+    m.add("InvalidOptionError", py.get_type::<InvalidOptionError>())?;
+    m.add("DataError", py.get_type::<DataError>())?;
+    m.add("DamagedFileError", py.get_type::<DamagedFileError>())
+}

@@ -1,0 +1,178 @@
+//! Studies: whole, or unit by unit on a cluster.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use tamis::counts::{CountOptions, Counts, count};
+use tamis::study::{BUILT_IN, BuiltIn, CorpusNote, Folder, Plan, Record, Row, extent, run as run_plan, run_unit};
+use tamis::{Error, Progress, Result};
+
+use crate::arrays::Sets;
+use crate::corpus::{Reading, batches};
+use crate::errors::{options, to_py};
+use crate::texts::{Source, labelled};
+use crate::work::{How, run};
+
+/// A plan on its corpus.
+#[pyclass(frozen, module = "tamis._core", name = "Study")]
+struct PyStudy {
+    plan: Plan,
+    text: String,
+    seed: u64,
+    source: String,
+    counts: Option<Counts>,
+}
+
+/// The plan of a name or file: where it is from, and its text.
+fn find(name: &str) -> Result<(PathBuf, String)> {
+    match BuiltIn::find(name) {
+        Ok(built_in) => Ok((PathBuf::from(format!("{name}.toml")), built_in.text.to_owned())),
+        Err(unknown) => match std::fs::read_to_string(name) {
+            Ok(text) => Ok((PathBuf::from(name), text)),
+            Err(_) if Path::new(name).extension().is_none() => Err(unknown),
+            Err(error) => Err(Error::io(name, error)),
+        },
+    }
+}
+
+fn keep(plan: &Plan, counts: Counts, seed: u64) -> Result<Counts> {
+    if counts.labels.is_empty() {
+        return Err(Error::data("no document of the corpus has a label, and a study needs them"));
+    }
+    plan.corpus.keep.apply(counts, seed)
+}
+
+fn plan_of(plan: &str, changes: &[String], seed: Option<u64>) -> Result<(Plan, String, u64)> {
+    let (path, text) = if plan.contains('\n') { (PathBuf::from("plan"), plan.to_owned()) } else { find(plan)? };
+    let (plan, text) = Plan::parse_with(&text, &path, changes)?;
+    let seed = seed.or(plan.seed).unwrap_or(1);
+    Ok((plan, text, seed))
+}
+
+fn lines(rows: &[Row]) -> Result<String> {
+    let line = |row: &Row| serde_json::to_string(row).map_err(|e| Error::data(e.to_string()));
+    Ok(rows.iter().map(line).collect::<Result<Vec<_>>>()?.join("\n"))
+}
+
+#[pymethods]
+impl PyStudy {
+    /// A plan (a name, a file, or TOML itself) on a corpus on disk; on the plan's own without one.
+    #[staticmethod]
+    fn on_corpus(
+        py: Python<'_>,
+        plan: &str,
+        changes: Vec<String>,
+        corpus: Vec<PathBuf>,
+        reading: &str,
+        seed: Option<u64>,
+        how: How,
+    ) -> PyResult<Self> {
+        let reading: Reading = options(reading)?;
+        run(py, how, |progress| {
+            let (plan, text, seed) = plan_of(plan, &changes, seed)?;
+            if plan.grid().is_none() {
+                return Ok(Self { plan, text, seed, source: String::new(), counts: None });
+            }
+            let paths = match (&plan.corpus.default, corpus.is_empty()) {
+                (_, false) => corpus,
+                (Some(default), true) => vec![PathBuf::from(default)],
+                (None, true) => return Err(Error::data(format!("{}: the plan names no corpus: give one", plan.name))),
+            };
+            let source = paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(" ");
+            let counting = CountOptions {
+                text: plan.corpus.text.options()?,
+                on_error: reading.on_error()?,
+                ..CountOptions::default()
+            };
+            let (counts, _) = count(batches(&paths, reading, seed)?, &counting, progress)?;
+            let counts = Some(keep(&plan, counts, seed)?);
+            Ok(Self { plan, text, seed, source, counts })
+        })
+    }
+
+    /// A plan on texts.
+    #[staticmethod]
+    #[allow(clippy::too_many_arguments)]
+    fn on_texts(
+        py: Python<'_>,
+        plan: &str,
+        changes: Vec<String>,
+        texts: Vec<PyBackedStr>,
+        labels: Sets<'_>,
+        names: Vec<String>,
+        seed: Option<u64>,
+        how: How,
+    ) -> PyResult<Self> {
+        let documents = labelled(texts, &labels, &names)?;
+        let batches = Source::new(&documents);
+        run(py, how, |progress: &dyn Progress| {
+            let (plan, text, seed) = plan_of(plan, &changes, seed)?;
+            let counting = CountOptions { text: plan.corpus.text.options()?, ..CountOptions::default() };
+            let (counts, _) = count(batches, &counting, progress)?;
+            let counts = Some(keep(&plan, counts, seed)?);
+            Ok(Self { plan, text, seed, source: "texts".into(), counts })
+        })
+    }
+
+    /// How many units of work there are.
+    #[getter]
+    fn units(&self) -> PyResult<usize> {
+        Ok(extent(&self.plan, self.counts.as_ref(), self.seed).map_err(to_py)?.units)
+    }
+
+    /// Runs it; rows are lines of JSON. With a folder, rows are kept there and a study that was stopped goes on.
+    fn run(&self, py: Python<'_>, folder: Option<PathBuf>, how: How) -> PyResult<String> {
+        let Self { plan, text, seed, source, counts } = self;
+        run(py, how, |progress| {
+            let counts = counts.as_ref();
+            let Some(folder) = folder else {
+                let mut rows: Vec<Row> = Vec::new();
+                run_plan(plan, counts, *seed, &mut rows, progress)?;
+                return lines(&rows);
+            };
+            let note = counts.map(|counts| CorpusNote::of(source, counts));
+            let mut sink = Folder::resume(&folder, plan, text, *seed, note)?;
+            run_plan(plan, counts, *seed, &mut sink, progress)?;
+            drop(sink);
+            lines(&Record::read(&folder)?.rows)
+        })
+    }
+
+    /// Runs one unit; rows are lines of JSON.
+    fn run_unit(&self, py: Python<'_>, unit: usize, how: How) -> PyResult<String> {
+        let counts = self.counts.as_ref().ok_or_else(|| Error::data("a simulation is one piece of work"));
+        let counts = counts.map_err(to_py)?;
+        run(py, how, |progress| lines(&run_unit(&self.plan, counts, self.seed, unit, progress)?))
+    }
+}
+
+/// Writes the report of a study's folder: page, figures and CSV.
+#[pyfunction]
+fn study_report(folder: PathBuf) -> PyResult<()> {
+    let write = || -> Result<()> {
+        let record = Record::read(&folder)?;
+        let (page, _) = tamis::study::report(&record)?;
+        let save = |path: PathBuf, text: &str| std::fs::write(&path, text).map_err(|e| Error::io(path, e));
+        save(folder.join("report.html"), &page.finish())?;
+        let figures = folder.join("figures");
+        std::fs::create_dir_all(&figures).map_err(|e| Error::io(&figures, e))?;
+        for (name, svg) in page.figures() {
+            save(figures.join(format!("{name}.svg")), &svg)?;
+        }
+        tamis::study::write_csv(&record.rows, folder.join("rows.csv"))
+    };
+    write().map_err(to_py)
+}
+
+/// Names of the built-in studies.
+#[pyfunction]
+fn studies() -> Vec<&'static str> {
+    BUILT_IN.iter().map(|plan| plan.name).collect()
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<PyStudy>()?;
+    m.add_function(wrap_pyfunction!(study_report, m)?)?;
+    m.add_function(wrap_pyfunction!(studies, m)?)
+}

@@ -1,0 +1,274 @@
+//! Documents that Python holds: strings and Arrow columns, read in place.
+
+use std::borrow::Cow;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use serde::Deserialize;
+use tamis::corpus::{BATCH_BYTES, Batch, Batches, Body, Digits, Document, TextOptions, Words};
+use tamis::counts::{CountOptions, Csr, Vocabulary, count};
+use tamis::{Error, Result};
+
+use crate::arrays::Sets;
+use crate::errors::{options, to_py};
+use crate::work::{How, run};
+
+/// Text to terms, as estimators say it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TextParameters {
+    words: String,
+    lowercase: bool,
+    min_length: usize,
+    max_length: usize,
+    digits: String,
+    stop_words: Option<StopWords>,
+    stem: Option<String>,
+    ngrams: usize,
+    char_ngrams: Option<(usize, usize)>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum StopWords {
+    Language(String),
+    List(Vec<String>),
+}
+
+impl TextParameters {
+    pub(crate) fn options(self) -> Result<TextOptions> {
+        let words = Words::ALL.into_iter().find(|(name, _)| *name == self.words).map(|(_, words)| words);
+        let digits = Digits::ALL.into_iter().find(|(name, _)| *name == self.digits).map(|(_, digits)| digits);
+        let mut text = TextOptions {
+            words: words.ok_or_else(|| Error::unknown("kind of word", &self.words, Words::ALL.map(|(n, _)| n)))?,
+            lowercase: self.lowercase,
+            min_length: self.min_length,
+            max_length: self.max_length,
+            digits: digits.ok_or_else(|| Error::unknown("digits policy", &self.digits, Digits::ALL.map(|(n, _)| n)))?,
+            ngrams: self.ngrams,
+            char_ngrams: self.char_ngrams,
+            ..TextOptions::default()
+        };
+        match self.stop_words {
+            Some(StopWords::Language(language)) => text.stop_words = tamis::corpus::stop_words(&language)?,
+            Some(StopWords::List(mut words)) => {
+                words.sort_unstable();
+                words.dedup();
+                text.stop_words = words;
+            }
+            None => {}
+        }
+        if let Some(language) = &self.stem {
+            text = text.stemmed(language)?;
+        }
+        text.validate()?;
+        Ok(text)
+    }
+}
+
+/// Text options from JSON.
+pub(crate) fn text_options(json: &str) -> PyResult<TextOptions> {
+    options::<TextParameters>(json)?.options().map_err(to_py)
+}
+
+/// The texts of some documents.
+pub(crate) enum Texts {
+    /// Python's own strings: their UTF-8, which Python makes once and keeps.
+    Strings(Vec<PyBackedStr>),
+    /// An Arrow column: text back to back.
+    Column { bytes: Vec<u8>, ends: Vec<usize> },
+}
+
+impl Texts {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Strings(strings) => strings.len(),
+            Self::Column { ends, .. } => ends.len(),
+        }
+    }
+
+    pub(crate) fn get(&self, at: usize) -> &str {
+        match self {
+            Self::Strings(strings) => &strings[at],
+            Self::Column { bytes, ends } => {
+                let start = if at == 0 { 0 } else { ends[at - 1] };
+                std::str::from_utf8(&bytes[start..ends[at]]).unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// Documents with their labels.
+pub(crate) struct Labelled {
+    pub(crate) texts: Texts,
+    pub(crate) labels: Csr<()>,
+    pub(crate) names: Vocabulary,
+    /// The number of each label in `names`, by the caller's numbers.
+    pub(crate) name_of: Vec<u32>,
+}
+
+impl Labelled {
+    /// Without labels.
+    pub(crate) fn bare(texts: Texts) -> Self {
+        let mut labels = Csr::new(0);
+        (0..texts.len()).for_each(|_| labels.push_row([]));
+        Self { texts, labels, names: Vocabulary::default(), name_of: Vec::new() }
+    }
+
+    pub(crate) fn new(texts: Texts, labels: Csr<()>, names: &[String]) -> PyResult<Self> {
+        if labels.rows() != texts.len() || labels.columns() != names.len() {
+            return Err(PyValueError::new_err(format!(
+                "Found input variables with inconsistent numbers of samples: [{}, {}]",
+                texts.len(),
+                labels.rows()
+            )));
+        }
+        let sorted = Vocabulary::new(names);
+        let name_of = names.iter().filter_map(|name| sorted.id(name)).collect();
+        Ok(Self { texts, labels, names: sorted, name_of })
+    }
+}
+
+/// Hands documents out in batches of about the usual size.
+pub(crate) struct Source {
+    documents: Arc<Labelled>,
+    next: usize,
+}
+
+impl Source {
+    pub(crate) fn new(documents: &Arc<Labelled>) -> Box<dyn Batches> {
+        Box::new(Self { documents: Arc::clone(documents), next: 0 })
+    }
+}
+
+impl Batches for Source {
+    fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
+        let start = self.next;
+        let mut bytes = 0;
+        while self.next < self.documents.texts.len() && bytes < BATCH_BYTES {
+            bytes += self.documents.texts.get(self.next).len() + 64;
+            self.next += 1;
+        }
+        if start == self.next {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(Part { documents: Arc::clone(&self.documents), range: start..self.next })))
+    }
+}
+
+struct Part {
+    documents: Arc<Labelled>,
+    range: Range<usize>,
+}
+
+impl Batch for Part {
+    fn visit(&self, visit: &mut dyn FnMut(Result<Document<'_>>) -> ControlFlow<()>) {
+        let Labelled { texts, labels, names, name_of } = &*self.documents;
+        for at in self.range.clone() {
+            let document = Document {
+                id: Cow::Borrowed(""),
+                body: Body::Text(Cow::Borrowed(texts.get(at))),
+                labels: labels
+                    .row_indices(at)
+                    .iter()
+                    .map(|&l| Cow::Borrowed(names.name(name_of[l as usize])))
+                    .collect(),
+                part: None,
+                date: None,
+            };
+            if visit(Ok(document)).is_break() {
+                return;
+            }
+        }
+    }
+}
+
+/// An Arrow column of text as `(offsets, bytes)`; bytes are copied once, because Arrow may free them.
+pub(crate) fn column(offsets: &[i64], bytes: &[u8]) -> PyResult<Texts> {
+    let wrong = || PyValueError::new_err("not a column of UTF-8 text");
+    let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else { return Err(wrong()) };
+    let range = usize::try_from(first).ok().zip(usize::try_from(last).ok()).ok_or_else(wrong)?;
+    let bytes = bytes.get(range.0..range.1).ok_or_else(wrong)?;
+    if offsets.windows(2).any(|w| w[0] > w[1]) {
+        return Err(wrong());
+    }
+    let ends: Vec<usize> = offsets[1..].iter().map(|&o| (o - first) as usize).collect();
+    let text = std::str::from_utf8(bytes).map_err(|_| wrong())?;
+    if ends.iter().any(|&end| !text.is_char_boundary(end)) {
+        return Err(wrong());
+    }
+    Ok(Texts::Column { bytes: bytes.to_vec(), ends })
+}
+
+/// Terms, `indptr`, `indices`, `data`, lengths.
+type CountedTexts<'py> = (
+    Vec<String>,
+    Bound<'py, PyArray1<i32>>,
+    Bound<'py, PyArray1<i32>>,
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<i64>>,
+);
+
+/// Texts → counts. With a vocabulary (ascending), its terms are the columns.
+#[pyfunction]
+fn count_texts<'py>(
+    py: Python<'py>,
+    texts: Vec<PyBackedStr>,
+    text: &str,
+    vocabulary: Option<Vec<PyBackedStr>>,
+    memory: usize,
+    how: How,
+) -> PyResult<CountedTexts<'py>> {
+    let text = text_options(text)?;
+    let documents = Arc::new(Labelled::bare(Texts::Strings(texts)));
+    let names = vocabulary.map(|names| names.iter().map(|n| n.to_string()).collect::<Vec<_>>());
+    let source = Source::new(&documents);
+    let (terms, offsets, indices, values, lengths) = run(py, how, move |progress| {
+        let vocabulary = names.map(|names| Arc::new(Vocabulary::new(names)));
+        let options = CountOptions { text, memory, vocabulary: vocabulary.clone(), ..CountOptions::default() };
+        let (counts, _) = count(source, &options, progress)?;
+        let (matrix, terms) = match vocabulary {
+            None => {
+                let terms = counts.vocabulary.iter().map(str::to_owned).collect();
+                (counts.matrix, terms)
+            }
+            Some(all) => {
+                let place: Vec<Option<u32>> = counts.vocabulary.iter().map(|name| all.id(name)).collect();
+                (counts.matrix.map_columns(all.len(), &place), Vec::new())
+            }
+        };
+        if i32::try_from(matrix.entries()).is_err() {
+            return Err(Error::data("more than 2,147,483,647 entries; count in parts"));
+        }
+        let offsets: Vec<i32> = matrix.offsets().iter().map(|&o| o as i32).collect();
+        let indices: Vec<i32> = matrix.indices().iter().map(|&i| i as i32).collect();
+        let values: Vec<i64> = matrix.values().iter().map(|&v| i64::from(v)).collect();
+        let lengths: Vec<i64> = counts.lengths.iter().map(|&l| i64::from(l)).collect();
+        Ok((terms, offsets, indices, values, lengths))
+    })?;
+    Ok((terms, offsets.into_pyarray(py), indices.into_pyarray(py), values.into_pyarray(py), lengths.into_pyarray(py)))
+}
+
+/// Texts and labels from Python arguments.
+pub(crate) fn labelled(texts: Vec<PyBackedStr>, sets: &Sets<'_>, names: &[String]) -> PyResult<Arc<Labelled>> {
+    Ok(Arc::new(Labelled::new(Texts::Strings(texts), sets.csr()?, names)?))
+}
+
+/// The same from an Arrow column.
+pub(crate) fn labelled_column(
+    offsets: &PyReadonlyArray1<'_, i64>,
+    bytes: &PyReadonlyArray1<'_, u8>,
+    sets: &Sets<'_>,
+    names: &[String],
+) -> PyResult<Arc<Labelled>> {
+    let texts = column(offsets.as_slice()?, bytes.as_slice()?)?;
+    Ok(Arc::new(Labelled::new(texts, sets.csr()?, names)?))
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(count_texts, m)?)
+}

@@ -1,0 +1,223 @@
+"""What comes in, as the Rust core reads it: texts, matrices of counts, labels."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+#: Data types that are read in place; others are converted.
+READ_IN_PLACE = ("float64", "float32", "int64", "int32", "uint8")
+
+#: About how many bytes counting may take, as on the command line.
+MEMORY = 4 << 30
+
+
+def how(estimator: Any = None, *, verbose: Any = False, n_jobs: int | None = None) -> tuple[bool, int]:
+    """`verbose` and `n_jobs` as the core takes them: whether to report, and threads (0 for all cores)."""
+    if estimator is not None:
+        verbose, n_jobs = getattr(estimator, "verbose", False), getattr(estimator, "n_jobs", None)
+    return bool(verbose), n_jobs if n_jobs is not None and n_jobs > 0 else 0
+
+
+def texts(raw: Any, encoding: str = "utf-8", decode_error: str = "strict") -> list[str]:
+    """Raw documents as a list of strings, refused as CountVectorizer refuses them."""
+    if isinstance(raw, (str, bytes)):
+        raise ValueError("Iterable over raw text documents expected, string object received.")
+    documents = raw.tolist() if hasattr(raw, "tolist") else list(raw)
+    if not isinstance(documents, list):
+        raise ValueError("Iterable over raw text documents expected, a single value received.")
+    if set(map(type, documents)) <= {str}:
+        return documents
+    return [_text(document, encoding, decode_error) for document in documents]
+
+
+def _text(document: Any, encoding: str, decode_error: str) -> str:
+    if isinstance(document, bytes):
+        return document.decode(encoding, decode_error)
+    if isinstance(document, str):
+        return str(document)
+    if document is None or document is np.nan or (isinstance(document, float) and np.isnan(document)):
+        name = "None" if document is None else "np.nan"
+        raise ValueError(f"{name} is an invalid document, expected byte or unicode string.")
+    kind = type(document).__name__
+    raise ValueError(f"{document!r} is an invalid document, expected byte or unicode string, not {kind}.")
+
+
+def matrix(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """A matrix as the arrays of its compressed rows. They are the matrix's own where their types allow it."""
+    if not sp.issparse(X):
+        X = sp.csr_matrix(X)
+    elif X.format != "csr":
+        X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    indices, indptr, data = X.indices, X.indptr, X.data
+    if indices.dtype.name not in ("int32", "int64"):
+        indices = indices.astype(np.int64)
+    if indptr.dtype != indices.dtype:
+        indptr = indptr.astype(indices.dtype)
+    if data.dtype == bool:
+        data = data.view(np.uint8)
+    elif data.dtype.name not in READ_IN_PLACE:
+        data = data.astype(np.int64 if data.dtype.kind in "iu" else np.float64)
+    contiguous = np.ascontiguousarray
+    return contiguous(indptr), contiguous(indices), contiguous(data), X.shape[1]
+
+
+Sets = tuple[np.ndarray, np.ndarray, int]
+
+
+@dataclass
+class Labels:
+    """Labels of documents: which classes there are, and which each document has."""
+
+    #: "binary", "multiclass", "multilabel-indicator", "lists" or "none".
+    kind: str
+    classes: np.ndarray
+    sets: Sets
+
+    @property
+    def multilabel(self) -> bool:
+        return self.kind in ("multilabel-indicator", "lists", "none")
+
+    @property
+    def names(self) -> list[str]:
+        return [str(name) for name in self.classes.tolist()]
+
+
+def no_labels(documents: int) -> Labels:
+    return Labels("none", np.empty(0, dtype=object), (np.zeros(documents + 1, np.int64), np.empty(0, np.int32), 0))
+
+
+def labels(y: Any, *, lists: bool = False) -> Labels:
+    """Labels as a vector, an indicator matrix, or, where `lists` allows it, a list of labels for each document."""
+    if lists and not sp.issparse(y) and not hasattr(y, "ndim"):
+        y = list(y)
+    if lists and is_lists(y):
+        return _of_lists(y)
+    names = list(y.columns) if getattr(y, "ndim", 1) == 2 and hasattr(y, "columns") else None
+    if names is not None:
+        y = np.asarray(y)
+    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    check_classification_targets(y)
+    if kind == "multilabel-indicator" or (sp.issparse(y) and y.ndim == 2):
+        return indicator(y, names)
+    if kind not in ("binary", "multiclass"):
+        raise ValueError(
+            f"Unknown label type: {kind}. Labels are a vector with one label for each document, or an indicator matrix "
+            "of zeros and ones with a column for each label."
+        )
+    classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+    offsets = np.arange(len(codes) + 1, dtype=np.int64)
+    return Labels(kind, classes, (offsets, codes.astype(np.int32), len(classes)))
+
+
+def indicator(y: Any, names: list | None = None) -> Labels:
+    rows = sp.csr_matrix(y)
+    rows.eliminate_zeros()
+    rows.sort_indices()
+    classes = np.arange(rows.shape[1]) if names is None else np.asarray(names)
+    sets = (rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.shape[1])
+    return Labels("multilabel-indicator", classes, sets)
+
+
+def two_classes(found: Labels, name: str) -> None:
+    """Refuses labels that leave nothing to tell apart, with scikit-learn's words."""
+    if not found.multilabel and len(found.classes) < 2:
+        only = f"only one class: {found.classes[0]!r}" if len(found.classes) else "no sample"
+        raise ValueError(f"{name} needs samples of at least 2 classes in the data, but the data contains {only}")
+
+
+def refuse_lists(y: Any) -> None:
+    """Lists of labels, refused with scikit-learn's words; a list of rows of zeros and ones is an indicator matrix."""
+    if is_lists(y):
+        raise ValueError(
+            "You appear to be using a legacy multi-label data representation. Sequence of sequences are no longer supported; "
+            "use a binary array or sparse matrix instead - the MultiLabelBinarizer transformer can convert to this format."
+        )
+
+
+def is_lists(y: Any) -> bool:
+    """Whether y has a list of labels for each document. A list of rows of zeros and ones is an indicator matrix."""
+    if sp.issparse(y) or hasattr(y, "columns") or (isinstance(y, np.ndarray) and (y.ndim != 1 or y.dtype != object)):
+        return False
+    items = y.tolist() if hasattr(y, "tolist") else y
+    if not isinstance(items, (list, tuple)):
+        return False
+    rows = [item for item in items if isinstance(item, (list, tuple, set, frozenset))]
+    lengths = {len(row) for row in rows}
+    named = any(isinstance(label, str) for row in rows for label in row)
+    return bool(rows) and (named or len(lengths) > 1 or lengths == {0} or len(rows) < len(items))
+
+
+def _of_lists(y: Any) -> Labels:
+    items = y.tolist() if hasattr(y, "tolist") else y
+    rows: list[list[str]] = []
+    for item in items:
+        names = [item] if isinstance(item, str) else item
+        if names is None or isinstance(names, (int, float)) or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"labels of a document are a list of strings, found {item!r}")
+        rows.append(sorted(set(names)))
+    classes = sorted({name for row in rows for name in row})
+    place = {name: at for at, name in enumerate(classes)}
+    offsets = np.cumsum([0] + [len(row) for row in rows]).astype(np.int64)
+    codes = np.array([place[name] for row in rows for name in row], dtype=np.int32)
+    return Labels("lists", np.array(classes, dtype=object), (offsets, codes, len(classes)))
+
+
+def to_indicator(indptr: np.ndarray, indices: np.ndarray, columns: int) -> np.ndarray:
+    """Sets of labels as a matrix of zeros and ones."""
+    out = np.zeros((len(indptr) - 1, columns), dtype=int)
+    out[np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), indices] = 1
+    return out
+
+
+def text_parameters(source: Any) -> str:
+    """How text becomes terms, from the parameters of an estimator or a dictionary, for the core."""
+    given = source if isinstance(source, dict) else source.get_params(deep=False)
+    stop_words = given["stop_words"]
+    if stop_words is not None and not isinstance(stop_words, str):
+        stop_words = [str(word) for word in stop_words]
+    char_ngrams = given["char_ngrams"]
+    return json.dumps(
+        {
+            "words": given["words"],
+            "lowercase": bool(given["lowercase"]),
+            "min_length": given["min_length"],
+            "max_length": given["max_length"],
+            "digits": given["digits"],
+            "stop_words": stop_words,
+            "stem": given["stem"],
+            "ngrams": given["ngrams"],
+            "char_ngrams": None if char_ngrams is None else list(char_ngrams),
+        }
+    )
+
+
+#: Text to terms where nothing else is said.
+TEXT_DEFAULTS = {
+    "words": "unicode",
+    "lowercase": True,
+    "min_length": 2,
+    "max_length": 40,
+    "digits": "keep",
+    "stop_words": None,
+    "stem": None,
+    "ngrams": 1,
+    "char_ngrams": None,
+}
+
+
+def text_options(given: dict[str, Any]) -> str:
+    """Text options given as keyword arguments of a function."""
+    unknown = sorted(set(given) - set(TEXT_DEFAULTS))
+    if unknown:
+        raise TypeError(f"unexpected text option {unknown[0]!r}; known: {', '.join(TEXT_DEFAULTS)}")
+    return text_parameters({**TEXT_DEFAULTS, **given})

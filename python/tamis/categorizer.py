@@ -1,0 +1,276 @@
+"""Raw strings in, labels out: a whole model in one estimator, and in one file."""
+
+from __future__ import annotations
+
+import json
+import os
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core, _inputs
+from .hierarchy import taxonomy_pairs
+
+
+class TextCategorizer(ClassifierMixin, BaseEstimator):
+    """Text categorisation from raw strings: selection, classifier and thresholds, chosen by cross-validation.
+
+    What ``tamis fit`` does, with the same result. What is None is chosen, and ``why_`` says why.
+
+    Parameters
+    ----------
+    by : str, default=None
+        Selector expression.
+    features : int, "all" or "auto", default="auto"
+        Number of features.
+    classifier : str, default=None
+        Such as ``svm``, ``bayes``, ``knn(100)``.
+    threshold : str, default=None
+        Such as ``rcut(1)``, ``scut``; with a taxonomy also ``tsa``, ``rbf``, ``exact``, ``greedy-exact``.
+    calibrate : {"platt", "isotonic"}, default=None
+        Learn probabilities, for ``predict_proba``.
+    folds : int, default=None
+        Folds that tune thresholds and measure quality; 5, or 3 along a taxonomy, when None; 0 for none.
+    taxonomy : dict, list of pairs, path, or "names", default=None
+        As for :class:`ProgressiveFilter`.
+    seconds : float, default=None
+        Bound of subset searches.
+    random_state : int, default=1
+        Seed.
+    words, lowercase, min_length, max_length, digits, stop_words, stem, ngrams, char_ngrams :
+        How text becomes terms, as for :class:`TextCounter`.
+    n_jobs, verbose :
+        Threads (all cores when None) and progress on standard error.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels.
+    features_ : list of str
+        The selected words, best first.
+    why_ : list of str
+        Reasons of what was chosen.
+    quality_ : dict
+        Measures from cross-validation on the training documents.
+    trials_ : DataFrame
+        What was compared.
+    curves_ : dict
+        For each label F against threshold, where thresholds were tuned.
+
+    Examples
+    --------
+    >>> from tamis import TextCategorizer
+    >>> texts = ["ship port sea", "ship crew sea", "oil price trade", "price of a barrel"] * 5
+    >>> model = TextCategorizer(by="chi2max", features=5, classifier="bayes").fit(texts, ["sea", "sea", "oil", "oil"] * 5)
+    >>> model.predict(["a ship at sea"]).tolist()
+    ['sea']
+    >>> model.explain("a ship at sea")[0]["label"]
+    'sea'
+    """
+
+    def __init__(
+        self,
+        *,
+        by=None,
+        features="auto",
+        classifier=None,
+        threshold=None,
+        calibrate=None,
+        folds=None,
+        taxonomy=None,
+        seconds=None,
+        random_state=1,
+        words="unicode",
+        lowercase=True,
+        min_length=2,
+        max_length=40,
+        digits="keep",
+        stop_words=None,
+        stem=None,
+        ngrams=1,
+        char_ngrams=None,
+        n_jobs=None,
+        verbose=False,
+    ):
+        self.by = by
+        self.features = features
+        self.classifier = classifier
+        self.threshold = threshold
+        self.calibrate = calibrate
+        self.folds = folds
+        self.taxonomy = taxonomy
+        self.seconds = seconds
+        self.random_state = random_state
+        self.words = words
+        self.lowercase = lowercase
+        self.min_length = min_length
+        self.max_length = max_length
+        self.digits = digits
+        self.stop_words = stop_words
+        self.stem = stem
+        self.ngrams = ngrams
+        self.char_ngrams = char_ngrams
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, raw_documents: Any, y: Any) -> TextCategorizer:
+        """Fit; y is a label for each document, a list of labels for each, or an indicator matrix."""
+        documents = _inputs.texts(raw_documents)
+        labels = _inputs.labels(y, lists=True)
+        _inputs.two_classes(labels, type(self).__name__)
+        if isinstance(self.features, Integral) and self.features < 1:
+            raise ValueError(f"features = {self.features}: a model needs at least one feature")
+        sizes = {"auto": None, "all": 0}
+        if not isinstance(self.features, Integral) and self.features not in sizes:
+            raise ValueError(f"features should be a number, 'all' or 'auto'. Got {self.features!r}.")
+        fitting = {
+            "by": self.by,
+            "features": sizes[self.features] if isinstance(self.features, str) else int(self.features),
+            "classifier": self.classifier,
+            "threshold": self.threshold,
+            "calibrate": self.calibrate,
+            "folds": self.folds,
+            "seconds": self.seconds,
+            "seed": 0 if self.random_state is None else int(self.random_state),
+            "taxonomy": None if self.taxonomy is None else taxonomy_pairs(self.taxonomy, labels.names),
+            "hierarchy": None,
+        }
+        model, report = _core.Model.fit_texts(
+            documents, labels.sets, labels.names, _inputs.text_parameters(self), json.dumps(fitting), _inputs.how(self)
+        )
+        report = json.loads(report)
+        self.trials_ = pd.DataFrame(report["trials"])
+        self.threshold_report_ = report["thresholds"]
+        counts = np.bincount(labels.sets[1], minlength=len(labels.classes))
+        self._adopt(model, labels.kind, dict(zip(labels.names, labels.classes.tolist())))
+        self._majority = labels.classes[counts.argmax()]
+        return self
+
+    def _adopt(self, model: Any, kind: str, known: dict[str, Any]) -> None:
+        self._model, self._kind = model, kind
+        about = json.loads(model.about)
+        names = model.labels
+        #: Labels in the order of the model's numbers, as the user wrote them.
+        self._labels = np.array([known.get(name, name) for name in names])
+        if kind == "multilabel-indicator" and not about["progressive"]:
+            self.classes_ = np.array(list(known.values()))
+        elif kind in ("binary", "multiclass"):
+            self.classes_ = np.unique(self._labels)
+        else:
+            self.classes_ = self._labels
+        place = {label: at for at, label in enumerate(self._labels.tolist())}
+        #: The model's number of each class; −1 for one that no document has.
+        self._column = np.array([place.get(label, -1) for label in self.classes_.tolist()])
+        self.features_ = model.features
+        self.why_ = about["summary"]["choices"]
+        self.quality_ = dict(about["summary"]["quality"])
+        self.selector_ = about["summary"]["selector"]
+        self.classifier_ = about["summary"]["classifier"]
+        self.deciding_ = about["deciding"]
+        self.curves_ = {names[curve["label"]]: curve for curve in about["curves"]}
+        values = about["thresholds"].get("values")
+        self.thresholds_ = None if values is None else dict(zip(names, values))
+        self._calibrated = about["calibrated"]
+
+    def predict(self, raw_documents: Any) -> Any:
+        """Labels, in the form y had: a vector, a list of labels for each document, or an indicator matrix."""
+        _, indptr, indices, _ = self._label(raw_documents, None)
+        if self._kind == "multilabel-indicator":
+            wide = _inputs.to_indicator(indptr, indices, len(self._labels))
+            known = np.where(self._column[None, :] >= 0, wide[:, np.maximum(self._column, 0)], 0)
+            return known
+        names = self._labels[indices]
+        if self._kind in ("lists", "none"):
+            return [part.tolist() for part in np.split(names, indptr[1:-1])] if len(indptr) > 1 else []
+        best = np.full(len(indptr) - 1, self._majority, dtype=self._labels.dtype)
+        has = np.diff(indptr) > 0
+        # Thresholds other than rcut(1) may give several: the highest score decides.
+        if (np.diff(indptr) > 1).any():
+            scores = self._label(raw_documents, -np.inf)[0]
+            best[has] = self._labels[scores[has].argmax(axis=1)]
+        else:
+            best[has] = names
+        return best
+
+    def decision_function(self, raw_documents: Any) -> np.ndarray:
+        """Scores, documents × classes; minus infinity for labels that were not ranked. Two classes: the difference."""
+        scores = self._label(raw_documents, -np.inf)[0]
+        scores = np.where(self._column[None, :] >= 0, scores[:, np.maximum(self._column, 0)], -np.inf)
+        if self._kind == "binary":
+            low, high = scores[:, 0], scores[:, 1]
+            return np.where(np.isfinite(low) & np.isfinite(high), high - low, 0.0) / 2
+        return scores
+
+    def _calibration(self) -> bool:
+        return self.calibrate is not None or getattr(self, "_calibrated", False)
+
+    @available_if(_calibration)
+    def predict_proba(self, raw_documents: Any) -> np.ndarray:
+        """Probabilities, documents × classes, where ``calibrate`` is given; rows add up to 1 where each document has one
+        label."""
+        scores = self._label(raw_documents, -np.inf)[0]
+        p = self._model.probabilities(scores)
+        p = np.where(self._column[None, :] >= 0, p[:, np.maximum(self._column, 0)], 0.0)
+        if self._kind in ("binary", "multiclass"):
+            total = p.sum(axis=1, keepdims=True)
+            p = np.divide(p, total, out=np.full_like(p, 1 / p.shape[1]), where=total > 0)
+        return p
+
+    def known(self, raw_documents: Any) -> np.ndarray:
+        """Whether each document has a word that the model knows."""
+        return self._label(raw_documents, None)[3]
+
+    def explain(self, document: str, label: Any = None, top: int = 10) -> list[dict[str, Any]]:
+        """Why a document has its labels: for each its score, threshold, and the words that add most to the score."""
+        check_is_fitted(self, "_model")
+        return json.loads(self._model.explain(document, None if label is None else str(label), top))
+
+    def top_words(self, label: Any, top: int = 10) -> list[tuple[str, float]]:
+        """The words with the largest weights for a label, for and against."""
+        check_is_fitted(self, "_model")
+        return self._model.top_words(str(label), top)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the model file that ``tamis classify`` and :meth:`load` read."""
+        check_is_fitted(self, "_model")
+        self._model.save(os.fspath(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> TextCategorizer:
+        """Read a model file, of this class or of ``tamis fit``."""
+        model = _core.Model.load(os.fspath(path))
+        about = json.loads(model.about)
+        summary, text = about["summary"], about["text"]
+        estimator = cls(
+            by=summary["selector"],
+            features=len(model.features),
+            classifier=summary["classifier"],
+            folds=summary["folds"],
+            random_state=summary["seed"],
+            **{name: text[name] for name in _inputs.TEXT_DEFAULTS if name in text and name != "stop_words"},
+            stop_words=text["stop_words"] or None,
+        )
+        estimator.trials_, estimator.threshold_report_ = pd.DataFrame(), None
+        names = model.labels
+        one = about["deciding"] == "rcut(1)" and summary["single_label"]
+        kind = ("binary" if len(names) == 2 else "multiclass") if one else "lists"
+        estimator._adopt(model, kind, {name: name for name in names})
+        estimator._majority = names[int(np.argmax(summary["label_documents"]))]
+        return estimator
+
+    def _label(self, raw_documents: Any, absent: float | None) -> tuple:
+        check_is_fitted(self, "_model")
+        return self._model.texts(_inputs.texts(raw_documents), absent, _inputs.how(self))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.classifier_tags.multi_label = True
+        tags.no_validation = True
+        return tags

@@ -1,0 +1,385 @@
+"""The same counting and classifying on a Spark cluster.
+
+Only the DataFrame API that Spark Connect has is used: ``mapInArrow`` runs the Rust core on the executors (tamis must be
+installed there), DataFrame aggregations add up. Documents never come to the driver; counts, labels and rows of studies do.
+
+::
+
+    counts = tamis.spark.count(spark.read.parquet("mail"), text="body", labels="topics", min_df=3)
+    counts.rank("chi2max", top=20)
+    tamis.spark.classify(spark.table("new_mail"), "mail.model", text="body").write.saveAsTable("labelled")
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from . import _core, _inputs
+from .categorizer import TextCategorizer
+from .functions import Counts, _reading, study_frame
+
+try:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import ArrayType, DoubleType, MapType, StringType, StructField, StructType
+except ImportError as error:
+    raise ImportError("tamis.spark needs pyspark and pyarrow: pip install 'tamis[spark]'") from error
+
+__all__ = ["classify", "count", "rank", "study"]
+
+#: Text that a task gathers before it is counted and added to what was counted before.
+CHUNK_BYTES = 64 << 20
+
+#: Rows of counts that a task hands to Spark at a time.
+ROWS = 1 << 16
+
+COUNTED = "term string, label string, documents long, occurrences long"
+
+
+def _column(df: DataFrame, name: str, what: str, expected: str, fits: Callable[[Any], bool]) -> None:
+    """Refuses a column that is not there or of the wrong type."""
+    fields = {field.name: field.dataType for field in df.schema.fields}
+    if name not in fields:
+        raise ValueError(f"there is no column {name!r} for the {what}; the DataFrame has {', '.join(fields)}")
+    if not fits(fields[name]):
+        kind = fields[name].simpleString()
+        raise TypeError(f"column {name!r} ({what}) is of type {kind}; expected {expected}")
+
+
+def _is_labels(kind: Any) -> bool:
+    return isinstance(kind, StringType) or (isinstance(kind, ArrayType) and isinstance(kind.elementType, StringType))
+
+
+def _text_arrays(column: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """A column of text as the arrays that Arrow keeps it in."""
+    if column.null_count:
+        raise ValueError(f"column {name!r} is null in {column.null_count} rows; fill or filter them first")
+    column = column.cast(pa.large_string())
+    _, offsets, data = column.buffers()
+    if len(column) == 0:
+        return np.zeros(1, np.int64), np.empty(0, np.uint8)
+    offsets = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+    return offsets, np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8)
+
+
+def _label_sets(column: Any | None, rows: int, name: str | None) -> tuple[_inputs.Sets, list[str]]:
+    """A column of labels, one or a list in each row, as sets of numbers, and the names of the numbers."""
+    if column is None:
+        return _inputs.no_labels(rows).sets, []
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+        values = pc.list_flatten(column)
+        if values.null_count:
+            raise ValueError(f"column {name!r} has a list with a null in it")
+    else:
+        lengths = pc.is_valid(column).to_numpy(zero_copy_only=False).astype(np.int64)
+        values = column.drop_null()
+    encoded = values.dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    # Each label once in a row, in ascending numbers.
+    keys = np.repeat(np.arange(rows), lengths) * max(len(names), 1) + encoded.indices.to_numpy(zero_copy_only=False)
+    keys = np.unique(keys)
+    per_row = np.bincount(keys // max(len(names), 1), minlength=rows) if len(keys) else np.zeros(rows, int)
+    offsets = np.concatenate([[0], np.cumsum(per_row)]).astype(np.int64)
+    return (offsets, (keys % max(len(names), 1)).astype(np.int32), len(names)), names
+
+
+def _count_task(text: str, labels: str | None, options: str, memory: int) -> Callable:
+    """What a task does: its documents become rows of counts, a term and label at a time."""
+
+    def chunk(batches: list) -> _core.Counts:
+        table = pa.Table.from_batches(batches).combine_chunks()
+        column = lambda name: pa.concat_arrays(table.column(name).chunks)  # noqa: E731
+        offsets, data = _text_arrays(column(text), text)
+        sets, names = _label_sets(None if labels is None else column(labels), table.num_rows, labels)
+        return _core.Counts.of_column(offsets, data, sets, names, options, memory, (False, 1))
+
+    def task(batches: Iterator) -> Iterator:
+        total, waiting, size = None, [], 0
+        for batch in batches:
+            if batch.num_rows:
+                waiting.append(batch)
+                size += batch.nbytes
+            if size > CHUNK_BYTES:
+                part = chunk(waiting)
+                total, waiting, size = part if total is None else total.merge(part), [], 0
+        if waiting:
+            part = chunk(waiting)
+            total = part if total is None else total.merge(part)
+        if total is not None:
+            yield from _counted_rows(total.parts())
+
+    return task
+
+
+def _counted_rows(parts: dict[str, Any]) -> Iterator:
+    """Counts as rows: without term and label the documents and tokens of all; without term those of a label, without label
+    those of a term."""
+    terms, labels = pa.array(parts["terms"], pa.string()), pa.array(parts["labels"], pa.string())
+    none = lambda n: pa.nulls(n, pa.string())  # noqa: E731
+
+    def batch(term: Any, label: Any, documents: Any, occurrences: Any) -> Any:
+        columns = [term, label, pa.array(documents, pa.int64()), pa.array(occurrences, pa.int64())]
+        return pa.RecordBatch.from_arrays(columns, names=["term", "label", "documents", "occurrences"])
+
+    yield batch(none(1), none(1), [parts["documents"]], [parts["tokens"]])
+    yield batch(none(len(labels)), labels, parts["label_documents"], np.zeros(len(labels), np.int64))
+    for start in range(0, len(terms), ROWS):
+        some = slice(start, start + ROWS)
+        yield batch(terms[some], none(len(terms[some])), parts["df"][some], parts["occurrences"][some])
+    of_term = np.repeat(np.arange(len(terms)), np.diff(parts["offsets"]))
+    for start in range(0, len(of_term), ROWS):
+        some = slice(start, start + ROWS)
+        yield batch(
+            terms.take(pa.array(of_term[some])),
+            labels.take(pa.array(parts["meeting_labels"][some])),
+            parts["meeting_documents"][some],
+            parts["meeting_occurrences"][some],
+        )
+
+
+def count(
+    df: DataFrame,
+    text: str = "text",
+    labels: str | None = "labels",
+    *,
+    min_df: int = 1,
+    memory: int = 512 << 20,
+    **options: Any,
+) -> Counts:
+    """Count terms by label on the executors: the counts that one machine gives for the same documents.
+
+    Parameters
+    ----------
+    df : DataFrame
+        Documents; anything Spark reads.
+    text : str, default="text"
+        Column of the text.
+    labels : str or None, default="labels"
+        Column of the labels: an array of strings, or a string where documents have one; None for no labels.
+    min_df : int, default=1
+        Terms in fewer documents are left out. Their document frequencies are added up first, and rows of the others only
+        are shuffled.
+    memory : int
+        About how many bytes a task may take to count.
+    **options
+        Text options as of :class:`tamis.TextCounter`.
+    """
+    _column(df, text, "text", "string", lambda kind: isinstance(kind, StringType))
+    if labels is not None:
+        _column(df, labels, "labels", "array<string> or string", _is_labels)
+    parameters = _inputs.text_options(options)
+    # Options that are wrong are refused here, not by a hundred tasks.
+    _core.Counts.of_texts([], _inputs.no_labels(0).sets, [], parameters, memory, (False, 1))
+    chosen = df.select(*([text] if labels is None or labels == text else [text, labels]))
+    counted = chosen.mapInArrow(_count_task(text, labels, parameters, memory), COUNTED)
+    if min_df > 1:
+        counted = counted.persist()
+    try:
+        table = _summed(_frequent(counted, min_df) if min_df > 1 else counted).toArrow()
+    finally:
+        if min_df > 1:
+            counted.unpersist()
+    return Counts(_assemble(table, parameters))
+
+
+def _frequent(counted: DataFrame, min_df: int) -> DataFrame:
+    """Without rows of rare terms, which are found by their own small aggregation."""
+    of_terms = counted.where(F.col("term").isNotNull() & F.col("label").isNull())
+    kept = of_terms.groupBy("term").agg(F.sum("documents").alias("df")).where(F.col("df") >= min_df).select("term")
+    frequent = counted.join(F.broadcast(kept), "term", "left_semi")
+    return counted.where(F.col("term").isNull()).select(*counted.columns).union(frequent.select(*counted.columns))
+
+
+def _summed(counted: DataFrame) -> DataFrame:
+    return counted.groupBy("term", "label").agg(
+        F.sum("documents").alias("documents"), F.sum("occurrences").alias("occurrences")
+    )
+
+
+def _assemble(table: Any, parameters: str) -> _core.Counts:
+    """Rows of counts, in any order, as counts."""
+    term, label = table.column("term").combine_chunks(), table.column("label").combine_chunks()
+    documents, occurrences = (table.column(name).to_numpy() for name in ("documents", "occurrences"))
+    has_term, has_label = (pc.is_valid(x).to_numpy(zero_copy_only=False) for x in (term, label))
+    of_all = np.flatnonzero(~has_term & ~has_label)
+    if len(of_all) == 0:
+        raise ValueError("the DataFrame has no documents to count")
+    in_order = lambda names, rows: rows[pc.sort_indices(names.take(pa.array(rows))).to_numpy()]  # noqa: E731
+    of_terms = in_order(term, np.flatnonzero(has_term & ~has_label))
+    of_labels = in_order(label, np.flatnonzero(~has_term & has_label))
+    terms, labels = term.take(pa.array(of_terms)), label.take(pa.array(of_labels))
+    both = np.flatnonzero(has_term & has_label)
+    place = lambda names, rows, known: pc.index_in(names.take(pa.array(rows)), value_set=known).to_numpy()  # noqa: E731
+    of_term, of_label = place(term, both, terms), place(label, both, labels)
+    order = np.lexsort((of_label, of_term))
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(of_term, minlength=len(terms)))]).astype(np.int64)
+    wide = lambda numbers: np.ascontiguousarray(numbers, dtype=np.int64)  # noqa: E731
+    return _core.Counts.from_parts(
+        terms.to_pylist(),
+        labels.to_pylist(),
+        int(documents[of_all].sum()),
+        int(occurrences[of_all].sum()),
+        documents[of_labels].tolist(),
+        wide(documents[of_terms]),
+        wide(occurrences[of_terms]),
+        (offsets, wide(of_label[order]), wide(documents[both][order]), wide(occurrences[both][order])),
+        parameters,
+    )
+
+
+def rank(
+    documents: DataFrame | Counts,
+    by: str = "chi2max",
+    *,
+    text: str = "text",
+    labels: str | None = "labels",
+    top: int | None = None,
+    cut: int | None = None,
+    per_label: bool = False,
+    min_df: int = 1,
+    **options: Any,
+) -> pd.DataFrame:
+    """Rank the terms of documents, or of their counts: see :func:`tamis.rank`."""
+    counts = documents
+    if not isinstance(counts, Counts):
+        counts = count(documents, text, labels, min_df=min_df, **options)
+    return counts.rank(by, top=top, cut=cut, per_label=per_label)
+
+
+#: Models of this process by the hash of their file: tasks of one worker share them.
+_MODELS: dict[int, _core.Model] = {}
+
+
+def _model(file: bytes) -> _core.Model:
+    key = hash(file)
+    if key not in _MODELS:
+        _MODELS.clear()
+        _MODELS[key] = _core.Model.from_bytes(file)
+    return _MODELS[key]
+
+
+def classify(
+    df: DataFrame,
+    model: TextCategorizer | str | os.PathLike | bytes,
+    text: str = "text",
+    *,
+    output: str = "labels",
+    scores: str | None = None,
+) -> DataFrame:
+    """Label documents on the executors: the DataFrame with a column of labels more.
+
+    Parameters
+    ----------
+    df : DataFrame
+        Documents; other columns stay.
+    model : TextCategorizer, path or bytes
+        A fitted categorizer, or a model file, also of ``tamis fit``. It travels to the executors once.
+    text : str, default="text"
+        Column of the text; where it is null, labels are null.
+    output : str, default="labels"
+        Name of the new column, an array of strings.
+    scores : str, default=None
+        Name of a further column, a map of all ranked labels to their scores.
+    """
+    _column(df, text, "text", "string", lambda kind: isinstance(kind, StringType))
+    new = [output] if scores is None else [output, scores]
+    for name in new:
+        if name in df.columns:
+            raise ValueError(f"the DataFrame has a column {name!r} already; choose another name for the output")
+    if isinstance(model, TextCategorizer):
+        file = bytes(model._model.to_bytes())
+    elif isinstance(model, bytes):
+        file = model
+    else:
+        with open(model, "rb") as stream:
+            file = stream.read()
+    # A damaged file is refused here, not by a hundred tasks.
+    _core.Model.from_bytes(file)
+    fields = [StructField(output, ArrayType(StringType(), False))]
+    if scores is not None:
+        fields.append(StructField(scores, MapType(StringType(), DoubleType(), False)))
+    schema = StructType([*df.schema.fields, *fields])
+    return df.mapInArrow(_classify_task(file, text, new), schema)
+
+
+def _classify_task(file: bytes, text: str, new: list[str]) -> Callable:
+    def task(batches: Iterator) -> Iterator:
+        model = _model(file)
+        names = pa.array(model.labels, pa.string())
+        for batch in batches:
+            column = batch.column(text)
+            null = pc.is_null(column)
+            offsets, data = _text_arrays(pc.fill_null(column, ""), text)
+            absent = -np.inf if len(new) > 1 else None
+            found, indptr, indices, _ = model.column(offsets, data, absent, (False, 1))
+            lists = pa.ListArray.from_arrays(
+                pa.array(indptr.astype(np.int32)), names.take(pa.array(indices)), mask=null if pc.any(null).as_py() else None
+            )
+            columns = [*batch.columns, lists]
+            if found is not None:
+                ranked = np.isfinite(found)
+                ends = np.concatenate([[0], np.cumsum(ranked.sum(axis=1))]).astype(np.int32)
+                keys = names.take(pa.array(np.nonzero(ranked)[1]))
+                columns.append(pa.MapArray.from_arrays(pa.array(ends), keys, pa.array(found[ranked])))
+            yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, *new])
+
+    return task
+
+
+#: The study of this process: tasks of one worker share the corpus they read.
+_STUDIES: dict[tuple, _core.Study] = {}
+
+
+def _study(key: tuple) -> _core.Study:
+    if key not in _STUDIES:
+        plan, change, paths, reading, seed = key
+        _STUDIES.clear()
+        _STUDIES[key] = _core.Study.on_corpus(plan, list(change), list(paths), reading, seed, (False, 1))
+    return _STUDIES[key]
+
+
+def study(
+    spark: SparkSession,
+    plan: str | os.PathLike,
+    corpus: str | os.PathLike | list[str],
+    *,
+    change: Iterable[str] = (),
+    random_state: int | None = None,
+    **reading: Any,
+) -> pd.DataFrame:
+    """Run a study on the executors, a task for each split and selector: the rows of :func:`tamis.study`.
+
+    The corpus is a path that every executor can read (or a built-in corpus such as ``synth:topics:2000``); each worker
+    process reads it once. The driver reads the plan only.
+    """
+    if os.path.isfile(plan):
+        with open(plan, encoding="utf-8") as stream:
+            plan = stream.read()
+    paths = [os.fspath(path) for path in (corpus if isinstance(corpus, list) else [corpus])]
+    key = (str(plan), tuple(change), tuple(paths), _reading(reading), random_state)
+
+    def units(batches: Iterator) -> Iterator:
+        for batch in batches:
+            if batch.num_rows:
+                yield pa.RecordBatch.from_arrays([pa.array([_study(key).units], pa.int64())], names=["units"])
+
+    def task(batches: Iterator) -> Iterator:
+        for batch in batches:
+            numbers = batch.column(0).to_pylist()
+            rows = [_study(key).run_unit(unit, (False, 1)) for unit in numbers]
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(numbers, pa.int64()), pa.array(rows, pa.string())], names=["unit", "rows"]
+            )
+
+    n = spark.range(1).mapInArrow(units, "units long").toArrow().column(0)[0].as_py()
+    done = spark.range(n).repartition(n, "id").mapInArrow(task, "unit long, rows string").toArrow()
+    lines = [rows for _, rows in sorted(zip(done.column("unit").to_pylist(), done.column("rows").to_pylist()))]
+    return study_frame(line for rows in lines for line in rows.splitlines())

@@ -1,0 +1,201 @@
+"""Raw strings to counts."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core, _inputs
+
+
+class TextCounter(TransformerMixin, BaseEstimator):
+    """Count words: raw strings to a sparse matrix, on all cores.
+
+    Like scikit-learn's ``CountVectorizer``, with the tokenisation of tamis: what it counts is what ``tamis count`` counts.
+
+    Parameters
+    ----------
+    words : {"unicode", "letters", "blanks"}, default="unicode"
+        What a word is: by Unicode's rules, ``[A-Za-z]+``, or what stands between blanks.
+    lowercase : bool, default=True
+        Whether words are lower-cased.
+    min_length, max_length : int, default=2 and 40
+        Shortest and longest word, in characters.
+    digits : {"keep", "fold", "numbers", "drop"}, default="keep"
+        Keep words with digits, make every digit ``0``, drop words without a letter, or drop words with a digit.
+    stop_words : str or list of str, default=None
+        A language such as ``"english"``, or the words themselves.
+    stem : str, default=None
+        Snowball stemmer such as ``"english"``.
+    ngrams : int, default=1
+        Word n-grams of 1 to this many words.
+    char_ngrams : tuple (low, high), default=None
+        Character n-grams within words instead.
+    min_df, max_df : int or float, default=1 and 1.0
+        Terms in fewer or more documents are left out; a float is a share of the documents.
+    max_features : int, default=None
+        Only so many terms, by occurrences in all documents.
+    vocabulary : iterable of str, default=None
+        Only these terms; they are sorted.
+    binary : bool, default=False
+        Ones instead of counts.
+    dtype : dtype, default=numpy.int64
+        Type of the counts.
+    encoding, decode_error : str, default="utf-8" and "strict"
+        How documents that are bytes are decoded.
+    n_jobs : int, default=None
+        Threads; all cores when None. The result does not depend on it.
+    verbose : bool, default=False
+        Report progress on standard error.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        Term to column.
+    lengths_ : ndarray of shape (n_documents,)
+        Tokens of the documents fitted, those of terms left out included; what ``OkapiKNN.fit`` takes as ``lengths``.
+
+    Examples
+    --------
+    >>> from tamis import TextCounter
+    >>> counter = TextCounter()
+    >>> X = counter.fit_transform(["the cat sat", "the cat and the dog"])
+    >>> counter.get_feature_names_out().tolist()
+    ['and', 'cat', 'dog', 'sat', 'the']
+    >>> X.toarray().tolist()
+    [[0, 1, 0, 1, 1], [1, 1, 1, 0, 2]]
+    """
+
+    def __init__(
+        self,
+        *,
+        words="unicode",
+        lowercase=True,
+        min_length=2,
+        max_length=40,
+        digits="keep",
+        stop_words=None,
+        stem=None,
+        ngrams=1,
+        char_ngrams=None,
+        min_df=1,
+        max_df=1.0,
+        max_features=None,
+        vocabulary=None,
+        binary=False,
+        dtype=np.int64,
+        encoding="utf-8",
+        decode_error="strict",
+        n_jobs=None,
+        verbose=False,
+    ):
+        self.words = words
+        self.lowercase = lowercase
+        self.min_length = min_length
+        self.max_length = max_length
+        self.digits = digits
+        self.stop_words = stop_words
+        self.stem = stem
+        self.ngrams = ngrams
+        self.char_ngrams = char_ngrams
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.vocabulary = vocabulary
+        self.binary = binary
+        self.dtype = dtype
+        self.encoding = encoding
+        self.decode_error = decode_error
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, raw_documents: Any, y: Any = None) -> TextCounter:
+        """Learn the terms."""
+        self.fit_transform(raw_documents, y)
+        return self
+
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> sp.csr_matrix:
+        """Learn the terms and count them."""
+        given = None if self.vocabulary is None else sorted(set(map(str, self.vocabulary)))
+        if given is not None and not given:
+            raise ValueError("empty vocabulary passed to fit")
+        terms, X, self.lengths_ = self._count(raw_documents, given)
+        if given is None:
+            if not terms:
+                raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
+            terms, X = self._limit(terms, X)
+        else:
+            terms = given
+        self._names = np.array(terms, dtype=object)
+        self._vocabulary = None
+        return X
+
+    def transform(self, raw_documents: Any) -> sp.csr_matrix:
+        """Count the terms that were learned."""
+        check_is_fitted(self, "_names")
+        return self._count(raw_documents, self._names.tolist())[1]
+
+    def count_lengths(self, raw_documents: Any) -> np.ndarray:
+        """Tokens of each document, those of terms left out included."""
+        check_is_fitted(self, "_names")
+        return self._count(raw_documents, self._names.tolist())[2]
+
+    @property
+    def vocabulary_(self) -> dict[str, int]:
+        check_is_fitted(self, "_names")
+        if self._vocabulary is None:
+            self._vocabulary = {name: at for at, name in enumerate(self._names.tolist())}
+        return self._vocabulary
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The terms, in the order of the columns."""
+        check_is_fitted(self, "_names")
+        return self._names
+
+    def _count(self, raw_documents: Any, vocabulary: list[str] | None) -> tuple[list[str], sp.csr_matrix, Any]:
+        documents = _inputs.texts(raw_documents, self.encoding, self.decode_error)
+        terms, indptr, indices, data, lengths = _core.count_texts(
+            documents, _inputs.text_parameters(self), vocabulary, _inputs.MEMORY, _inputs.how(self)
+        )
+        if self.binary:
+            data.fill(1)
+        columns = len(terms) if vocabulary is None else len(vocabulary)
+        data = data.astype(self.dtype, copy=False)
+        X = sp.csr_matrix((len(documents), columns), dtype=self.dtype)
+        # The arrays are as scipy wants them; its constructor would look through them again.
+        X.indptr, X.indices, X.data = indptr, indices, data
+        X.has_sorted_indices = True
+        X.has_canonical_format = True
+        return terms, X, lengths
+
+    def _limit(self, terms: list[str], X: sp.csr_matrix) -> tuple[list[str], sp.csr_matrix, Any]:
+        documents = X.shape[0]
+        low = self.min_df if isinstance(self.min_df, Integral) else self.min_df * documents
+        high = self.max_df if isinstance(self.max_df, Integral) else self.max_df * documents
+        if high < low:
+            raise ValueError("max_df corresponds to < documents than min_df")
+        if low <= 1 and high >= documents and self.max_features is None:
+            return terms, X
+        df = np.bincount(X.indices, minlength=X.shape[1])
+        keep = (df >= low) & (df <= high)
+        if self.max_features is not None and keep.sum() > self.max_features:
+            occurrences = np.where(keep, np.asarray(X.sum(axis=0)).ravel(), -1)
+            best = np.argsort(-occurrences, kind="stable")[: self.max_features]
+            keep = np.zeros_like(keep)
+            keep[best] = True
+        if not keep.any():
+            raise ValueError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
+        return [term for term, kept in zip(terms, keep.tolist()) if kept], X[:, np.flatnonzero(keep)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = True
+        tags.no_validation = True
+        return tags
