@@ -79,3 +79,59 @@ fn what_cannot_be_is_explained() {
     with(&["--taxonomy", "small.tsv"]).stderr(contains("not in the taxonomy"));
     assert!(!folder.join("m.model").exists());
 }
+
+#[test]
+fn the_paper_s_setting_and_the_ways_of_answering() {
+    let folder = made();
+    let folder = folder.path();
+    let fit = ["fit", "docs.jsonl", "--taxonomy", "tree.tsv", "-o", "m.model", "--threshold", "greedy-exact"];
+    let with = |more: &[&str]| tamis(folder, &[&fit[..], more].concat());
+    with(&["--by", "ig", "--per-node", "200"]).success().stdout(contains("200 words of ig"));
+    with(&["--imbalance", "2^-4"]).success().stdout(contains("all words"));
+    let paths = |answers: &str| -> Vec<usize> {
+        with(&["--answers", answers]).success();
+        let out = tamis(folder, &["classify", "m.model", "docs.jsonl"]).success();
+        let text = String::from_utf8(out.get_output().stdout.clone()).unwrap();
+        let line = |l: &str| serde_json::from_str::<Value>(l).unwrap()["paths"].as_array().unwrap().len();
+        text.lines().map(line).collect()
+    };
+    assert!(paths("one").iter().all(|&n| n == 1));
+    assert!(paths("best").iter().all(|&n| n == 1));
+    assert!(paths("at-least-one").iter().all(|&n| n >= 1));
+    assert!(paths("all").iter().any(|&n| n != 1));
+    let refused = |more: &[&str]| with(more).code(2).stdout("");
+    refused(&["--answers", "two"]).stderr(contains("at-least-one"));
+    refused(&["--least-utility", "2"]).stderr(contains("least-utility"));
+    refused(&["--per-node", "1"]).stderr(contains("per-node"));
+    refused(&["--by", "ig", "--features", "all"]).stderr(contains("give a number"));
+    refused(&["--imbalance", "0"]).stderr(contains("imbalance"));
+}
+
+/// Labels that are paths, in a column of their own; and a node with two parents.
+#[test]
+fn a_taxonomy_from_names_in_a_column_and_two_parents() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (mut slashed, mut dotted) = (String::from("text\tkind\n"), String::from("text\tkind\n"));
+    for i in 0..90 {
+        let (words, path) =
+            [("ice puck", "sport/hockey"), ("goal grass", "sport/football"), ("oil price", "trade")][i % 3];
+        slashed += &format!("{words} w{}\t{path}\n", i % 7);
+        dotted += &format!("{words} w{}\t{}\n", i % 7, path.replace('/', "."));
+    }
+    for (name, text) in [("slashed.tsv", slashed), ("dotted.tsv", dotted)] {
+        std::fs::write(folder.join(name), text).unwrap();
+        let corpus = [name, "--labels-field", "kind", "--text-field", "text"];
+        let fit = ["--taxonomy", "names", "--threshold", "tsa", "-o", "m.model"];
+        tamis(folder, &[&["fit"][..], &corpus, &fit].concat()).success().stdout(contains("4 in 2 levels"));
+        let out = tamis(folder, &[&["classify", "m.model"][..], &corpus].concat()).success();
+        let first = String::from_utf8(out.get_output().stdout.clone()).unwrap();
+        let first: Value = serde_json::from_str(first.lines().next().unwrap()).unwrap();
+        assert_eq!(first["paths"][0].as_array().unwrap().len(), 2, "{first}");
+    }
+    let tree = "child\tparent\nsport/hockey\tsport\nsport/football\tsport\nsport/hockey\ttrade\n";
+    std::fs::write(folder.join("tree.tsv"), tree).unwrap();
+    let fit = ["fit", "slashed.tsv", "--labels-field", "kind", "--taxonomy", "tree.tsv", "-o", "m.model"];
+    tamis(folder, &fit).code(2).stderr(contains("sport/hockey").and(contains("sport")).and(contains("trade")));
+    tamis(folder, &[&fit[..], &["--parent", "first"]].concat()).success();
+}

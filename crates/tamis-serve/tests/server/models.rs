@@ -61,7 +61,7 @@ pub(crate) fn model(classifier: &str, prefix: &str) -> Model {
 pub(crate) fn tree() -> Model {
     let counts = counts("");
     let taxonomy = Taxonomy::from_names(counts.labels.iter(), Separator::Auto).unwrap();
-    let options = ProgressiveOptions { features: 40, ..ProgressiveOptions::default() };
+    let options = ProgressiveOptions { features: Some(40), ..ProgressiveOptions::default() };
     fit_taxonomy(&counts, &counts.training(), &TextOptions::default(), &taxonomy, &options, &Silent).unwrap().model
 }
 

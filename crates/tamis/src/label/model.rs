@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::progressive::Answers;
 use super::threshold::{Calibration, ThresholdCurve, Thresholds};
 use super::{Classifier, ClassifierSpec, Fitted, Query, Scored, Scratch, Taxonomy};
 use crate::corpus::{Analyzer, Body, TextOptions};
@@ -112,6 +113,9 @@ impl Model {
     /// How labels are decided, for people.
     pub fn deciding(&self) -> String {
         match &self.classifier {
+            Fitted::Progressive(filter) if filter.options().answers == Answers::Best => {
+                format!("none: the best path ({} along the taxonomy is stored)", filter.options().method)
+            }
             Fitted::Progressive(filter) => format!("{} along the taxonomy", filter.options().method),
             _ => self.thresholds.policy().to_string(),
         }

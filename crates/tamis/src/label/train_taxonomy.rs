@@ -102,7 +102,10 @@ pub fn fit_taxonomy(
             label_documents: documents,
             vocabulary: seen.iter().filter(|&&s| s).count(),
             single_label,
-            selector: options.selector.to_string(),
+            selector: match options.features {
+                Some(_) => options.selector.to_string(),
+                None => "all words".to_owned(),
+            },
             classifier: options.classifier.clone(),
             seed: options.seed,
             choices,

@@ -44,8 +44,8 @@ pub struct Options {
     /// After its pass, greedy-exact goes on until no single threshold can be moved to a better utility.
     pub until_stable: bool,
     /// greedy-exact climbs from this many starts, from 1 to 7, and keeps the best: all thresholds 0 with TSA's moves, then
-    /// every level at a quantile of its positives.
-    pub starts: usize,
+    /// every level at a quantile of its positives. When not given, 3 below 500 documents and 1 from there on.
+    pub starts: Option<usize>,
     /// Seconds after which exact stops and says how far it may be from the best; none for no limit.
     pub seconds: Option<f64>,
     /// Boxes of thresholds after which exact stops. Unlike seconds, the same on every machine; none for no limit.
@@ -54,7 +54,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { utility: Utility::F1, step: None, keep: 0.8, until_stable: false, starts: 1, seconds: Some(10.0), boxes: None }
+        Self {
+            utility: Utility::F1,
+            step: None,
+            keep: 0.8,
+            until_stable: false,
+            starts: None,
+            seconds: Some(10.0),
+            boxes: None,
+        }
     }
 }
 
@@ -64,8 +72,10 @@ impl Options {
         if !(0.0..=1.0).contains(&self.keep) {
             return Err(Error::invalid("keep", self.keep, "must lie in [0,1]"));
         }
-        if !(1..=greedy_exact::MOST_STARTS).contains(&self.starts) {
-            return Err(Error::invalid("starts", self.starts, "must be from 1 to 7"));
+        if let Some(starts) = self.starts
+            && !(1..=greedy_exact::MOST_STARTS).contains(&starts)
+        {
+            return Err(Error::invalid("starts", starts, "must be from 1 to 7"));
         }
         if let Some(step) = self.step {
             grid::Grid::new(step)?;

@@ -140,6 +140,12 @@ impl ProgressiveModel {
         &self.options
     }
 
+    /// The same filter, answering in another way: classifiers and thresholds serve them all.
+    pub fn with_answers(mut self, answers: Answers) -> Self {
+        self.options.answers = answers;
+        self
+    }
+
     /// What a node does.
     pub fn state(&self, node: u32) -> NodeState {
         self.states[node as usize]
