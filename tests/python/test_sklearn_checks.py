@@ -1,6 +1,5 @@
 """scikit-learn's own checks of estimators, with the exceptions that there must be and their reasons."""
 
-import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
@@ -25,10 +24,20 @@ ESTIMATORS = [
     tamis.TextCategorizer(),
 ]
 
-COUNTS = "the check passes fractions, and counts are whole numbers"
+NEGATIVE = "the check trains on negative numbers, whatever the tags say"
 
 
 def expected_failures(estimator):
+    """The exceptions, each with its reason."""
+    if isinstance(estimator, tamis.LinearSVM):
+        return {"check_class_weight_classifiers": NEGATIVE}
+    if isinstance(estimator, tamis.WeightedKNN):
+        reason = "a share of neighbours may be 0 or 1, and the check wants numbers between"
+        return {"check_classifiers_multilabel_output_format_predict_proba": reason}
+    if isinstance(estimator, tamis.ThresholdTuner) and estimator.policy == "rcut":
+        return {"check_decision_proba_consistency": NEGATIVE}
+    if isinstance(estimator, tamis.ThresholdTuner):
+        return {"check_classifiers_train": "predict follows the tuned thresholds, predict_proba is the classifier's own"}
     return {}
 
 
