@@ -4,7 +4,9 @@ import json
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
 
 from conftest import ask, serving
 
@@ -15,19 +17,28 @@ def ndjson(ctx, value):
     return value.encode() if isinstance(value, str) else json.dumps(value).encode()
 
 
-schema = schemathesis.pytest.from_fixture("api")
-
-
 @pytest.fixture(scope="module")
 def api(models):
     with serving(models["news"], models["tree"], "--max-body", "1M") as address:
         yield schemathesis.openapi.from_url(f"{address}/openapi.json")
 
 
-@schema.parametrize()
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-def test_the_server_does_what_it_says(case):
-    case.call_and_validate(headers={"Host": "localhost"})
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["right", "wrong"])
+def test_the_server_does_what_it_says(api, mode):
+    """Requests that follow the description, and requests that do not."""
+    bounds = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    checked = 0
+    for result in api.get_all_operations():
+        operation = result.ok()
+        try:
+            strategy = operation.as_strategy(generation_mode=mode)
+            given(case=strategy)(bounds(lambda case: case.call_and_validate()))()
+        except Unsatisfiable:
+            # Nothing can be wrong with a request without parameters.
+            assert mode == GenerationMode.NEGATIVE, operation.path
+            continue
+        checked += 1
+    assert checked >= (12 if mode == GenerationMode.POSITIVE else 7)
 
 
 def test_the_description_names_every_route(server):
