@@ -4,7 +4,9 @@ import json
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
 
 from conftest import ask, serving
 
@@ -15,19 +17,35 @@ def ndjson(ctx, value):
     return value.encode() if isinstance(value, str) else json.dumps(value).encode()
 
 
-schema = schemathesis.pytest.from_fixture("api")
-
-
 @pytest.fixture(scope="module")
 def api(models):
     with serving(models["news"], models["tree"], "--max-body", "1M") as address:
         yield schemathesis.openapi.from_url(f"{address}/openapi.json")
 
 
-@schema.parametrize()
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-def test_the_server_does_what_it_says(case):
-    case.call_and_validate(headers={"Host": "localhost"})
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["right", "wrong"])
+def test_the_server_does_what_it_says(api, mode):
+    """Requests that follow the description, and requests that do not."""
+    bounds = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    checked, wrong = 0, []
+    for result in api.get_all_operations():
+        operation = result.ok()
+
+        @bounds
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def check(case):
+            case.call_and_validate()
+
+        try:
+            check()
+            checked += 1
+        except Unsatisfiable:
+            # Nothing can be wrong with a request without parameters.
+            assert mode == GenerationMode.NEGATIVE, operation.path
+        except Exception as error:  # all operations are looked at before the test fails
+            wrong.append(f"{operation.method.upper()} {operation.path}: {error}")
+    assert not wrong, "\n\n".join(wrong)
+    assert checked >= (12 if mode == GenerationMode.POSITIVE else 7)
 
 
 def test_the_description_names_every_route(server):

@@ -96,7 +96,7 @@ fn what_it_refuses() {
     says(&folder.refused("serve small.model small.model --port 0"), &["small", "NAME=FILE"]);
     says(&folder.refused("serve small.model --bind 0.0.0.0 --port 0"), &["--token-file", "--open"]);
     says(&folder.refused("serve small.model --token-file short --port 0"), &["16 or more"]);
-    says(&folder.refused("serve small.model --token-file none --port 0"), &["--token-file none"]);
+    says(&folder.refused("serve small.model --token-file none --port 0"), &["none", "No such file"]);
     says(&folder.refused("serve small.model --study nowhere --port 0"), &["nowhere"]);
     says(&folder.refused("serve small.model --max-time soon"), &["soon"]);
     says(&folder.refused("serve"), &["MODEL"]);

@@ -31,13 +31,20 @@ export function problem(id, error) {
   node.textContent = error ? error.message : "";
 }
 
-export const percent = (share) => `${(100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0)} %`;
+export const percent = (share) => `${(100 * share).toFixed(share > 0.995 && share < 0.9995 ? 1 : 0)} %`;
 
 export function number(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 0.001 || size >= 1e5)) return value.toExponential(1).replace("-", "−");
-  return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3).replace("-", "−");
+  if (size >= 1e5) return value.toExponential(1).replaceAll("-", "−");
+  const digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.001 || size < 0.00005 ? 3 : 4;
+  return value.toFixed(digits).replace(/^-(?=.*[1-9])/, "−").replace("-", "");
+}
+
+/** A name without what its parent's name says already: hockey under rec.sport for rec.sport.hockey. */
+export function under(name, parent) {
+  const rest = parent && name.startsWith(parent) ? name.slice(parent.length) : "";
+  return /^[./:>|\\][^./:>|\\]/.test(rest) ? rest.slice(1) : name;
 }
 
 export const grouped = (n) => n.toLocaleString("en");

@@ -104,7 +104,7 @@ export async function drawLabel(model, name, { back, tryWords }) {
     return;
   }
   const title = el("h1", { tabindex: "-1" }, label.name);
-  const threshold = el("div");
+  const threshold = el("div", { class: "narrow" });
   const forIt = el("div", { class: "diverging" }), against = el("div", { class: "diverging" });
   drawDiverging(forIt, label.for.map((w) => [w.word, w.weight]), true);
   drawDiverging(against, label.against.map((w) => [w.word, w.weight]), true);
@@ -123,6 +123,8 @@ export async function drawLabel(model, name, { back, tryWords }) {
   window.scrollTo(0, 0);
 }
 
+const MEASURES = { "P@1": "first label is right (P@1)", RPrec: "R-precision", MAP: "mean average precision" };
+
 /** The page of the model. */
 export async function drawModel(name) {
   try {
@@ -132,7 +134,7 @@ export async function drawModel(name) {
     byId("model-page").replaceChildren(
       el("h1", {}, m.name),
       el("div", { class: "facts" }, fact(grouped(m.labels), m.taxonomy ? "labels in a taxonomy" : "labels"), fact(grouped(m.features), "words it looks at"), fact(grouped(m.documents), "training documents"),
-        ...m.quality.map((q) => fact(q.value.toFixed(3), q.measure))),
+        ...m.quality.map((q) => fact(q.value.toFixed(3), MEASURES[q.measure] ?? q.measure))),
       m.quality.length > 0 && m.folds > 0 && el("p", { class: "mute small" }, `Quality was measured in ${m.folds}-fold cross-validation on the training documents.`),
       el("dl", {}, row("Classifier", m.classifier), row("Words chosen by", `${m.selector}, ${grouped(m.features)} of ${grouped(m.vocabulary)}`), row("Labels decided by", m.deciding), row("Made by", m.program), row("File", `${grouped(m.bytes)} bytes${m.generation > 1 ? `, replaced ${m.generation - 1} times since the server started` : ""}`)),
       m.choices.length > 0 && el("h3", {}, "Why it is as it is"),

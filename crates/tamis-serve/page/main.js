@@ -17,9 +17,11 @@ function go(address) {
   else location.hash = address;
 }
 
-/** Shows what the address says: #try, #labels, #label/NAME, #model, #study. */
+// Addresses begin with #/, so that none is the id of something on the page, where the browser would put the focus.
+/** Shows what the address says: #/try, #/labels, #/label/NAME, #/model, #/study. */
 function show() {
-  const [head, ...rest] = location.hash.slice(1).split("/");
+  if (location.hash && !location.hash.startsWith("#/")) return;
+  const [head, ...rest] = location.hash.slice(2).split("/");
   const view = head === "label" ? "labels" : VIEWS.includes(head) && !tab(head).hidden ? head : "try";
   for (const other of VIEWS) {
     const on = other === view;
@@ -32,15 +34,15 @@ function show() {
   byId("labels-card").hidden = one;
   byId("label-page").hidden = !one;
   if (one) drawLabel(current.name, decodeURIComponent(rest.join("/")), {
-    back: () => go("#labels"),
-    tryWords: (words) => { go("#try"); trying.set(words); byId("text").focus(); },
+    back: () => go("#/labels"),
+    tryWords: (words) => { go("#/try"); trying.set(words); byId("text").focus(); },
   });
   else if (view === "labels") drawLabels(labels, openLabel);
   else if (view === "model") drawModel(current.name);
   else if (view === "study" && !byId("study").src) byId("study").src = "study/report.html";
 }
 
-const openLabel = (label) => go(`#label/${encodeURIComponent(label)}`);
+const openLabel = (label) => go(`#/label/${encodeURIComponent(label)}`);
 
 async function use(name) {
   current = models.find((m) => m.name === name) ?? models[0];
@@ -72,7 +74,7 @@ async function start() {
   pick.replaceChildren(...models.map((m) => el("option", { value: m.name }, m.name)));
   byId("pick").hidden = false;
   pick.disabled = models.length < 2;
-  pick.onchange = () => { if (location.hash.startsWith("#label/")) location.hash = "#labels"; use(pick.value); };
+  pick.onchange = () => { if (location.hash.startsWith("#/label/")) location.hash = "#/labels"; use(pick.value); };
   await use(models[0].name);
 }
 
@@ -89,7 +91,7 @@ byId("token").addEventListener("submit", (event) => {
   start();
 });
 
-for (const view of VIEWS) tab(view).addEventListener("click", () => go(`#${view}`));
+for (const view of VIEWS) tab(view).addEventListener("click", () => go(`#/${view}`));
 arrows(byId("tabs"), tabs, { ArrowRight: 1, ArrowLeft: -1 });
 byId("tabs").addEventListener("reached", (event) => event.target.click());
 byId("filter").addEventListener("input", () => drawLabels(labels, openLabel));

@@ -1,6 +1,6 @@
 // Labels with score bars against their thresholds.
 
-import { arrows, at, byId, el, number, percent } from "./dom.js";
+import { arrows, at, byId, el, number, percent, under } from "./dom.js";
 
 /** What a bar shows: along a taxonomy the label's own step, because that is what its threshold is about. */
 export function reading(entry, yours) {
@@ -13,7 +13,8 @@ export function reading(entry, yours) {
     const above = (entry.steps ?? []).slice(0, -1);
     given = score >= yours && above.every((step) => step.threshold !== null && step.score >= step.threshold);
   }
-  return { score, threshold, used, given, probability: entry.probability };
+  const stopped = (entry.steps ?? []).slice(0, -1).find((step) => step.threshold === null || step.score < step.threshold);
+  return { score, threshold, used, given, stopped: given ? undefined : stopped, probability: entry.probability };
 }
 
 /** The scale of all bars: from the lowest to the highest number shown, with some air. */
@@ -40,18 +41,20 @@ export function drawScores(list, { ranked, shown, chosen, thresholds, names, cho
     if (r.used !== null && r.used !== undefined) {
       bar.append(at(el("b", { class: yours ? "yours" : null }), "--mark-at", place(r.used)));
     }
-    const path = entry.steps?.length > 1 ? entry.steps.slice(0, -1).map((s) => names.get(s.label) ?? s.label).join(" › ") : "";
+    const called = (label) => names.get(label) ?? label;
+    const path = entry.steps?.length > 1 ? entry.steps.slice(0, -1).map((s, k, all) => under(called(s.label), k ? called(all[k - 1].label) : "")).join(" › ") : "";
+    const name = path ? under(called(entry.label), called(entry.steps.at(-2).label)) : called(entry.label);
     const value = r.probability === undefined ? number(r.score) : percent(r.probability);
     const against = r.used === null || r.used === undefined ? "" : ` ${r.score >= r.used ? "≥" : "<"} ${number(r.used)}`;
     const button = el("button", {
-      type: "button", class: r.given ? "given" : null, "aria-pressed": String(entry.label === chosen), "data-label": entry.label,
+      type: "button", class: r.given ? "given" : r.stopped ? "stopped" : null, title: called(entry.label), "aria-pressed": String(entry.label === chosen), "data-label": entry.label,
       onclick: () => choose(entry.label),
     },
       el("span", { class: "name" },
         path && el("span", { class: "path" }, path),
-        names.get(entry.label) ?? entry.label,
+        name,
         r.given && el("span", { class: yours ? "chip yours" : "chip" }, yours ? "given by you" : "given")),
-      el("span", { class: "value" }, r.probability === undefined ? `${value}${against}` : `${value} · ${number(r.score)}${against}`),
+      el("span", { class: "value" }, r.stopped ? `stopped at ${called(r.stopped.label)}` : r.probability === undefined ? `${value}${against}` : `${value} · ${number(r.score)}${against}`),
       bar);
     return el("li", {}, button);
   }));

@@ -1,6 +1,6 @@
 // The taxonomy as a tree that opens along the path which lit up.
 
-import { at, byId, el, grouped, percent } from "./dom.js";
+import { at, byId, el, grouped, percent, under } from "./dom.js";
 
 /** Nodes with more children than this start closed. */
 const OPEN_AT_FIRST = 12;
@@ -11,6 +11,7 @@ export class Tree {
     this.choose = choose;
     this.items = new Map();
     this.parents = new Map(nodes.map((n) => [n.label, n.parent]));
+    this.names = new Map(nodes.map((n) => [n.label, n.name]));
     const children = new Map();
     for (const n of nodes) children.set(n.parent, [...(children.get(n.parent) ?? []), n]);
     const list = (parent, role) => el("ul", { role, class: role === "tree" ? "tree" : null, "aria-label": role === "tree" ? "Taxonomy" : null },
@@ -28,7 +29,7 @@ export class Tree {
     const meter = el("span", { class: "meter", "aria-hidden": "true", hidden: true }, el("i"));
     const count = el("span", { class: "n" }, n.documents === null ? "" : grouped(n.documents));
     const twist = el("span", { class: "twist", "aria-hidden": "true" }, below.length ? "▸" : "");
-    const row = el("div", { class: "node" }, twist, el("span", { class: "name" }, n.name), count, meter);
+    const row = el("div", { class: "node" }, twist, el("span", { class: "name", title: n.name }, under(n.name, this.names.get(n.parent))), count, meter);
     const item = el("li", { role: "treeitem", tabindex: "-1", "aria-expanded": below.length ? "false" : null, "data-label": n.label }, row);
     if (below.length) {
       const group = list(n.label, "group");

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use tamis_serve::{Limits, ModelSource, Options};
 
 use crate::corpus_args::size;
@@ -148,7 +148,7 @@ fn greet(address: SocketAddr, names: &[String]) {
 /// The token, from a file or the environment: not from the command line, where every user of the machine sees it.
 fn token(file: Option<&PathBuf>) -> anyhow::Result<Option<String>> {
     let text = match file {
-        Some(file) => Some(std::fs::read_to_string(file).with_context(|| format!("--token-file {}", file.display()))?),
+        Some(file) => Some(std::fs::read_to_string(file).map_err(|e| tamis::Error::io(file, e))?),
         None => std::env::var("TAMIS_TOKEN").ok(),
     };
     let Some(text) = text else { return Ok(None) };

@@ -75,7 +75,7 @@ fn a_stream_answers_while_it_is_sent_and_says_what_is_wrong_with_a_line() {
     let mut connection = Connection::open(server.address).unwrap();
     let headers = [("content-type", "application/x-ndjson"), ("transfer-encoding", "chunked")];
     connection.send("POST", "/v1/classify?top=1", &headers, b"").unwrap();
-    let mut say = |connection: &mut Connection, line: &str| {
+    let say = |connection: &mut Connection, line: &str| {
         use std::io::Write;
         let chunk = format!("{:x}\r\n{line}\r\n", line.len());
         connection.stream.write_all(chunk.as_bytes()).unwrap();
