@@ -110,8 +110,8 @@ fn fit_counts(
         options.selector = selector.unwrap_or(options.selector);
         options.features = match how.features {
             None => options.features,
-            Some(0) => usize::MAX,
-            Some(n) => n,
+            Some(0) => None,
+            some => some,
         };
         options.folds = how.folds.unwrap_or(options.folds);
         options.answers = match how.hierarchy.as_ref().and_then(|h| h.answers.as_deref()) {

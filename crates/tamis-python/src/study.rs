@@ -131,7 +131,7 @@ impl PyStudy {
                 run_plan(plan, counts, *seed, &mut rows, progress)?;
                 return lines(&rows);
             };
-            let note = counts.map(|counts| CorpusNote::of(source, counts));
+            let note = counts.map(|counts| CorpusNote::of(source, counts, None));
             let mut sink = Folder::resume(&folder, plan, text, *seed, note)?;
             run_plan(plan, counts, *seed, &mut sink, progress)?;
             drop(sink);
