@@ -155,7 +155,7 @@ fn every_cross_validated_model_knows_what_thresholds_would_do() {
 fn along_a_taxonomy_steps_decide_and_curves_agree_with_tuning() {
     let counts = corpus();
     let taxonomy = Taxonomy::from_names(counts.labels.iter(), Separator::Auto).unwrap();
-    let options = ProgressiveOptions { features: 60, folds: 2, ..ProgressiveOptions::default() };
+    let options = ProgressiveOptions { features: Some(60), folds: 2, ..ProgressiveOptions::default() };
     let model = fit_taxonomy(&counts, &counts.training(), &text_options(), &taxonomy, &options, &Silent).unwrap().model;
     let Fitted::Progressive(filter) = &model.classifier else { panic!("a filter") };
     let mut scratch = Scratch::default();
