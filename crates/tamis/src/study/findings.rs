@@ -305,6 +305,18 @@ fn of_novovicova(arenas: &[Arena]) -> Vec<Finding> {
     found
 }
 
+/// The λ that were learned where there was something to choose: with all features of a split every λ is the same.
+pub(super) fn learned_lambdas(rows: &[Row]) -> Vec<(Size, f64)> {
+    let results = || rows.iter().filter_map(|row| if let Row::Result(r) = row { Some(r) } else { None });
+    let mut all: Vec<usize> = Vec::new();
+    for row in results() {
+        let split = row.split as usize;
+        all.resize(all.len().max(split + 1), 0);
+        all[split] = all[split].max(row.features);
+    }
+    results().filter(|r| r.features < all[r.split as usize]).filter_map(|r| Some((r.size, r.lambda?))).collect()
+}
+
 fn of_li(grid: &Grid, arenas: &[Arena], rows: &[Row]) -> Vec<Finding> {
     let mut found = Vec::new();
     let mean_of = |selector: &str, score: &str| {
@@ -337,24 +349,27 @@ fn of_li(grid: &Grid, arenas: &[Arena], rows: &[Row]) -> Vec<Finding> {
     for arena in arenas {
         let Some(wfo) = arena.curves.iter().find(|c| c.selector.starts_with("wfo(auto)")) else { continue };
         let rank = |i: usize| arena.curves.iter().filter(|c| i < c.sizes.len() && c.mean(i) > wfo.mean(i)).count();
-        let top = (0..wfo.sizes.len()).filter(|&i| rank(i) < 3).count();
-        let worst = (0..wfo.sizes.len()).filter(|&i| rank(i) + 1 == arena.curves.len()).count();
+        // Where all features are taken, all methods are the same.
+        let all = arena.curves.iter().flat_map(|c| &c.features).copied().fold(0.0, f64::max);
+        let sizes: Vec<usize> = (0..wfo.sizes.len()).filter(|&i| wfo.features[i] < all).collect();
+        let top = sizes.iter().filter(|&&i| rank(i) < 3).count();
+        let worst = sizes.iter().filter(|&&i| rank(i) + 1 == arena.curves.len()).count();
         found.push(finding(
             "WFO with learned λ is among the best at all sizes and never the worst (figure 2)",
-            format!("{}: among the first three at {top} of {} sizes, last at {worst}", arena.title(), wfo.sizes.len()),
-            3 * top >= 2 * wfo.sizes.len() && worst == 0,
+            format!(
+                "{}: among the first three of {} at {top} of {} sizes, last at {worst}",
+                arena.title(),
+                arena.curves.len(),
+                sizes.len()
+            ),
+            (!sizes.is_empty()).then_some(3 * top >= 2 * sizes.len() && worst == 0),
         ));
     }
+    let learned = learned_lambdas(rows);
     let lambdas = |most: bool| {
         let middle = grid.sizes.len() / 2;
-        let of: Vec<f64> = rows
-            .iter()
-            .filter_map(|row| {
-                if let Row::Result(ResultRow { size, lambda: Some(l), .. }) = row { Some((size, *l)) } else { None }
-            })
-            .filter(|(size, _)| (grid.sizes.iter().position(|s| s == *size) >= Some(middle)) == most)
-            .map(|(_, l)| l)
-            .collect();
+        let in_half = |size: &Size| (grid.sizes.iter().position(|s| s == size) >= Some(middle)) == most;
+        let of: Vec<f64> = learned.iter().filter(|(size, _)| in_half(size)).map(|(_, l)| *l).collect();
         (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64)
     };
     if let (Some(few), Some(many)) = (lambdas(false), lambdas(true)) {

@@ -2,9 +2,10 @@
 
 use crate::features::Selector;
 use crate::report::Page;
+use crate::study::findings::learned_lambdas;
 use crate::study::papers::{LI_CORPORA, LI_LAMBDA_20NG, LI_LAMBDA_AT_500, LI_PROFILE};
 use crate::study::plan::{Grid, Plan};
-use crate::study::rows::{ResultRow, Row};
+use crate::study::rows::Row;
 
 pub(super) fn profile_section(page: &mut Page, plan: &Plan, rows: &[Row]) {
     let profiles: Vec<_> = rows.iter().filter_map(|r| if let Row::Profile(p) = r { Some(p) } else { None }).collect();
@@ -50,16 +51,10 @@ pub(super) fn profile_section(page: &mut Page, plan: &Plan, rows: &[Row]) {
 }
 
 pub(super) fn lambda_section(page: &mut Page, plan: &Plan, grid: &Grid, rows: &[Row]) {
-    let learned = |size| -> Vec<f64> {
-        let of = rows.iter().filter_map(|r| match r {
-            Row::Result(ResultRow { size: s, lambda, .. }) if *s == size => *lambda,
-            _ => None,
-        });
-        of.collect()
-    };
+    let learned = learned_lambdas(rows);
     let mut table = Vec::new();
     for &size in &grid.sizes {
-        let values = learned(size);
+        let values: Vec<f64> = learned.iter().filter(|(s, _)| *s == size).map(|(_, l)| *l).collect();
         if !values.is_empty() {
             table.push(vec![size.to_string(), format!("{:.3}", values.iter().sum::<f64>() / values.len() as f64)]);
         }
@@ -68,6 +63,7 @@ pub(super) fn lambda_section(page: &mut Page, plan: &Plan, grid: &Grid, rows: &[
         return;
     }
     page.section("λ as learned");
+    page.text("For the sizes at which there is something to choose: with all features every λ is the same.");
     page.table(&["features", "mean λ"], &table);
     if plan.paper.as_deref() == Some("li") {
         let at_500: Vec<String> = LI_LAMBDA_AT_500.iter().map(|(c, l)| format!("{l} ({c})")).collect();
