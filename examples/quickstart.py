@@ -24,7 +24,7 @@ print(tamis.rank(x, y, "lr(chi2max,chi2avg)@1", top=10))           # the words t
 model = tamis.TextCategorizer(classifier="svm", threshold="scut(rare=5)").fit(x, y)  # selector and size are chosen
 print(*model.why_, sep="\n")
 values = tamis.measures.evaluate(y_test, model.decision_function(x_test), model.predict(x_test), classes=model.classes_)
-print({name: round(value, 4) for name, value in values.items()})
+print({name: round(value, 4) for name, value in values.items() if value is not None})
 document = list(x_test)[0]
 for label in model.explain(document, top=5):                       # why this document has its labels
     print(label["label"], label["score"], label["words"])

@@ -1,8 +1,10 @@
 """scikit-learn's own checks of estimators, with the exceptions that there must be and their reasons."""
 
 import pytest
+import sklearn
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 tamis = pytest.importorskip("tamis")
@@ -29,16 +31,21 @@ NEGATIVE = "the check trains on negative numbers, whatever the tags say"
 
 def expected_failures(estimator):
     """The exceptions, each with its reason."""
+    expected = {}
+    if sklearn.__version__.startswith("1.6.") and get_tags(estimator).input_tags.categorical:
+        # Its own mistake, mended in 1.7.
+        expected["check_positive_only_tag_during_fit"] = "the check subtracts a fraction from whole numbers in place"
     if isinstance(estimator, tamis.LinearSVM):
-        return {"check_class_weight_classifiers": NEGATIVE}
+        expected["check_class_weight_classifiers"] = NEGATIVE
     if isinstance(estimator, tamis.WeightedKNN):
         reason = "a share of neighbours may be 0 or 1, and the check wants numbers between"
-        return {"check_classifiers_multilabel_output_format_predict_proba": reason}
+        expected["check_classifiers_multilabel_output_format_predict_proba"] = reason
     if isinstance(estimator, tamis.ThresholdTuner) and estimator.policy == "rcut":
-        return {"check_decision_proba_consistency": NEGATIVE}
-    if isinstance(estimator, tamis.ThresholdTuner):
-        return {"check_classifiers_train": "predict follows the tuned thresholds, predict_proba is the classifier's own"}
-    return {}
+        expected["check_decision_proba_consistency"] = NEGATIVE
+    elif isinstance(estimator, tamis.ThresholdTuner):
+        reason = "predict follows the tuned thresholds, predict_proba is the classifier's own"
+        expected["check_classifiers_train"] = reason
+    return expected
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
