@@ -111,7 +111,7 @@ fn checks_are_on_other_documents() {
     let end = taxonomy.node(row.pipeline.rsplit(" > ").next().unwrap()).unwrap();
     let nodes = ProgressiveOptions {
         classifier: "wknn".parse().unwrap(),
-        features: 40,
+        features: Some(40),
         per_node: Some(60),
         seed: 1,
         ..ProgressiveOptions::default()
