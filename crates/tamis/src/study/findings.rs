@@ -5,7 +5,7 @@ use super::folder::Record;
 use super::page;
 use super::papers::OLSSON_REVERSALS;
 use super::plan::{Grid, Size, Work};
-use super::rows::{ResultRow, Row};
+use super::rows::Row;
 use super::simulated::Simulated;
 use super::statistics::{Pair, Summary, pairs, summaries, wins_of_cut, wins_over_reference};
 use crate::Result;
