@@ -1,11 +1,57 @@
 //! What goes in and out as JSON. The OpenAPI document is made from these types.
 
+use std::fmt;
+
+use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 /// A field that may be left out, and is not null when it is there.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
+}
+
+/// A whole number. In JSON, and so in the description of the API, `32.0` is one.
+struct Whole;
+
+impl Visitor<'_> for Whole {
+    type Value = u32;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a whole number from 0 to 4294967295")
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<u32, E> {
+        u32::try_from(value).map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<u32, E> {
+        u32::try_from(value).map_err(|_| E::invalid_value(Unexpected::Signed(value), &self))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<u32, E> {
+        let whole = value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value);
+        if whole { Ok(value as u32) } else { Err(E::invalid_value(Unexpected::Float(value), &self)) }
+    }
+
+    /// In a query everything is text.
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<u32, E> {
+        match value.parse::<u32>() {
+            Ok(number) => Ok(number),
+            Err(_) => match value.parse::<f64>() {
+                Ok(number) => self.visit_f64(number),
+                Err(_) => Err(E::invalid_value(Unexpected::Str(value), &self)),
+            },
+        }
+    }
+}
+
+fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    deserializer.deserialize_any(Whole)
+}
+
+fn whole_given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    whole(deserializer).map(Some)
 }
 
 /// One document (`text` or `tokens`) or several (`documents`).
@@ -34,7 +80,7 @@ pub(crate) struct ClassifyRequest {
     #[schema(nullable = false)]
     pub(crate) documents: Option<Vec<DocumentIn>>,
     /// Also give the N best labels with their scores, whatever the thresholds say.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 0, maximum = 10000)]
     pub(crate) top: u32,
 }
@@ -72,7 +118,7 @@ pub(crate) struct ExplainRequest {
     #[schema(nullable = false)]
     pub(crate) label: Option<String>,
     /// Most words, and most neighbours, for each label.
-    #[serde(default = "ten")]
+    #[serde(default = "ten", deserialize_with = "whole")]
     #[schema(minimum = 0, maximum = 10000, default = 10)]
     pub(crate) top: u32,
     /// Also tell where in the text the words are.
@@ -93,6 +139,7 @@ pub(crate) struct StreamQuery {
     #[param(nullable = false)]
     pub(crate) model: Option<String>,
     /// Also give the N best labels with their scores, for streams; a JSON request may also say it inside.
+    #[serde(default, deserialize_with = "whole_given")]
     #[param(nullable = false, minimum = 0, maximum = 100)]
     pub(crate) top: Option<u32>,
 }
@@ -118,6 +165,7 @@ pub(crate) struct LabelQuery {
     /// The label.
     pub(crate) label: String,
     /// Most words on either side; 20 when left out.
+    #[serde(default, deserialize_with = "whole_given")]
     #[param(nullable = false, minimum = 0, maximum = 10000)]
     pub(crate) top: Option<u32>,
 }
@@ -134,6 +182,7 @@ pub(crate) struct FeatureQuery {
     #[param(nullable = false)]
     pub(crate) label: Option<String>,
     /// Most words, on either side; 20 when left out.
+    #[serde(default, deserialize_with = "whole_given")]
     #[param(nullable = false, minimum = 0, maximum = 10000)]
     pub(crate) top: Option<u32>,
 }
