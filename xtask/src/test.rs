@@ -41,18 +41,20 @@ fn pytest() -> Result<()> {
     let target = capture(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
     let target: serde_json::Value = serde_json::from_str(&target)?;
     let binary = std::path::Path::new(target["target_directory"].as_str().unwrap_or("target")).join("debug/tamis");
-    check(Command::new(python).current_dir(root()).env("TAMIS_BIN", binary).args([
-        "-m",
-        "pytest",
-        "--quiet",
-        "-p",
-        "no:cacheprovider",
-        "tests/python",
-        // The examples of the package's own documentation.
-        "--doctest-modules",
-        "--pyargs",
-        "tamis",
-    ]))
+    let pytest = || {
+        let mut command = Command::new(&python);
+        command.current_dir(root()).env("TAMIS_BIN", &binary).args([
+            "-m",
+            "pytest",
+            "--quiet",
+            "-p",
+            "no:cacheprovider",
+        ]);
+        command
+    };
+    check(pytest().arg("tests/python"))?;
+    // The examples in the package's own documentation.
+    check(pytest().args(["--doctest-modules", "--pyargs", "tamis"]))
 }
 
 /// The server's page in a real browser, and its API against its own description.
