@@ -34,6 +34,9 @@ def test_the_server_does_what_it_says(api, mode):
         @bounds
         @given(case=operation.as_strategy(generation_mode=mode))
         def check(case):
+            # A stream is accepted whatever its lines are: what is wrong with a line is said in its answer.
+            if mode == GenerationMode.NEGATIVE and case.media_type == "application/x-ndjson":
+                return
             case.call_and_validate()
 
         try:
