@@ -98,7 +98,7 @@ class LinearSVM(_CountClassifier):
     ----------
     C : float, default=1.0
         Cost of errors.
-    loss : {"hinge", "squared"}, default="hinge"
+    loss : {"hinge", "squared"}, default="squared"
         What an error costs.
     multi : {"ovr", "ovo"}, default="ovr"
         One label against the rest, or pairs of labels.
@@ -140,7 +140,7 @@ class LinearSVM(_CountClassifier):
         self,
         C=1.0,
         *,
-        loss="hinge",
+        loss="squared",
         multi="ovr",
         vectors="tfidf",
         class_weight=None,

@@ -109,7 +109,7 @@ def test_selector_ranks_as_the_program(several, tamis_program, by):
 def classifiers():
     return {
         "svm": tamis.LinearSVM(),
-        "svm(c=0.1,loss=squared,classes=balanced)": tamis.LinearSVM(C=0.1, loss="squared", class_weight="balanced"),
+        "svm(c=0.1,loss=hinge,classes=balanced)": tamis.LinearSVM(C=0.1, loss="hinge", class_weight="balanced"),
         "svm(multi=ovo)": tamis.LinearSVM(multi="ovo"),
         "bayes": tamis.MultinomialBayes(),
         "bayes(multi=ovr)": tamis.MultinomialBayes(multi="ovr"),

@@ -24,7 +24,7 @@ fn threads_change_nothing() {
         ("bayes(multi=ovr)", "--calibrate isotonic"),
         ("knn(20)", ""),
         ("wknn(5)", "--threshold pcut"),
-        ("svm(loss=squared)", "--quantise --calibrate platt"),
+        ("svm(loss=hinge)", "--quantise --calibrate platt"),
     ] {
         let fit = |threads: u32| {
             let model = format!("{threads}.model");

@@ -62,11 +62,17 @@ fn newsgroups() -> Vec<String> {
 }
 
 fn main() {
+    // Parts of the bench by name, all without one.
+    let parts: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let wanted = |part: &str| parts.is_empty() || parts.iter().any(|p| p == part);
     let options = CountOptions {
         text: TextOptions { words: Words::Letters, ..TextOptions::default() },
         ..CountOptions::default()
     };
     for (name, load) in [("advisories", advisories as fn() -> Vec<String>), ("20news", newsgroups)] {
+        if !wanted(name) {
+            continue;
+        }
         let texts = Arc::new(load());
         let megabytes = texts.iter().map(String::len).sum::<usize>() as f64 / 1e6;
         let run = || count(Box::new(Texts(Arc::clone(&texts), 0)), &options, &Silent).expect("counts").0;
@@ -82,18 +88,30 @@ fn main() {
             report(&format!("{name}: text to counts, {threads} thread(s)"), megabytes / seconds, "MB/s", &note);
         }
     }
+    if wanted("file") {
+        file(&options);
+    }
+    if wanted("rcv1") {
+        rcv1();
+    }
+}
+
+fn file(options: &CountOptions) {
     let path = data("advisories/advisories.jsonl");
     let megabytes = std::fs::metadata(&path).expect("advisories").len() as f64 / 1e6;
     for threads in [1, 2] {
         let (seconds, _) = with_threads(threads, || {
             best(5, || {
                 let corpus = open(std::slice::from_ref(&path), &ReadOptions::default()).expect("a corpus");
-                count(corpus.batches().expect("batches"), &options, &Silent).expect("counts").0
+                count(corpus.batches().expect("batches"), options, &Silent).expect("counts").0
             })
         });
         report(&format!("advisories.jsonl: file to counts, {threads} thread(s)"), megabytes / seconds, "MB/s", "");
     }
-    // The size of RCV1-v2, never in memory as a whole: only counts and contingency are.
+}
+
+/// The size of RCV1-v2, never in memory as a whole: only counts and contingency are.
+fn rcv1() {
     let rcv1 = SynthOptions::of(Shape::Rcv1);
     let start = std::time::Instant::now();
     let (counts, _) =

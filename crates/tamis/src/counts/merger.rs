@@ -1,5 +1,6 @@
 //! Batches of all workers, in corpus order → one numbering, one matrix, within the memory bound.
 
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -83,6 +84,55 @@ pub(super) struct Merger {
     pub(super) folded: Option<Contingency>,
     pub(super) skipped: Skipped,
     pub(super) pruned: Pruned,
+}
+
+/// Sorts rows; keeps its memory from row to row.
+#[derive(Default)]
+struct Sorter {
+    narrow: Vec<u32>,
+    wide: Vec<u64>,
+}
+
+impl Sorter {
+    /// Writes the entries of a row in order of their places. An entry is sorted as one integer, the place above the
+    /// count; where both fit into 32 bits, as they nearly always do, into a half of the machine word.
+    fn sort(
+        &mut self,
+        rows: &Rows,
+        row: usize,
+        columns: usize,
+        place: &[u32],
+        indices: &mut [MaybeUninit<u32>],
+        values: &mut [MaybeUninit<u32>],
+    ) {
+        let shift = u32::try_from(columns).map_or(0, u32::leading_zeros).min(31);
+        let ones = (1u32 << shift) - 1;
+        self.narrow.clear();
+        let mut beyond = 0;
+        rows.for_each(row, |term, count| {
+            beyond |= count & !ones;
+            self.narrow.push(place[term as usize] << shift | count & ones);
+        });
+        assert!(self.narrow.len() == indices.len() && indices.len() == values.len(), "a row's size is wrong");
+        let to = indices.iter_mut().zip(values);
+        if beyond == 0 {
+            self.narrow.sort_unstable();
+            for ((index, value), &entry) in to.zip(&self.narrow) {
+                index.write(entry >> shift);
+                value.write(entry & ones);
+            }
+        } else {
+            self.wide.clear();
+            rows.for_each(row, |term, count| {
+                self.wide.push(u64::from(place[term as usize]) << 32 | u64::from(count));
+            });
+            self.wide.sort_unstable();
+            for ((index, value), &entry) in to.zip(&self.wide) {
+                index.write((entry >> 32) as u32);
+                value.write(entry as u32);
+            }
+        }
+    }
 }
 
 impl Merger {
@@ -305,38 +355,37 @@ impl Merger {
         for &size in batches.iter().flat_map(|(_, rows)| rows.sizes()) {
             offsets.push(offsets[offsets.len() - 1] + size as usize);
         }
-        let (mut indices, mut values) = (vec![0u32; self.entries], vec![0u32; self.entries]);
+        // Room that is written once: zeros first would touch all of it on one thread (up to 19 of 140 ms on 38 MB of text).
+        let (mut indices, mut values) = (Vec::with_capacity(self.entries), Vec::with_capacity(self.entries));
         let mut work = Vec::with_capacity(batches.len());
-        let (mut rest_i, mut rest_v) = (indices.as_mut_slice(), values.as_mut_slice());
+        let mut rest_i: &mut [MaybeUninit<u32>] = &mut indices.spare_capacity_mut()[..self.entries];
+        let mut rest_v: &mut [MaybeUninit<u32>] = &mut values.spare_capacity_mut()[..self.entries];
         for (numbers, rows) in batches {
             let (i, after_i) = rest_i.split_at_mut(rows.entries());
             let (v, after_v) = rest_v.split_at_mut(rows.entries());
             (rest_i, rest_v) = (after_i, after_v);
             work.push((numbers, rows, i, v));
         }
-        work.into_par_iter().for_each_init(Vec::new, |sorted: &mut Vec<u64>, (numbers, rows, indices, values)| {
+        assert!(rest_i.is_empty(), "rows have fewer entries than were added");
+        work.into_par_iter().for_each_init(Sorter::default, |sorter, (numbers, rows, indices, values)| {
             let place = match numbers {
                 Numbers::Worker(worker) => places[worker].as_slice(),
                 Numbers::Shared => place,
             };
             let mut start = 0;
             for (row, &size) in rows.sizes().iter().enumerate() {
-                sorted.clear();
-                // One integer for each entry, so that sorting compares and moves machine words.
-                rows.for_each(row, |term, count| {
-                    sorted.push(u64::from(place[term as usize]) << 32 | u64::from(count));
-                });
-                sorted.sort_unstable();
                 let end = start + size as usize;
-                for ((index, value), &entry) in
-                    indices[start..end].iter_mut().zip(&mut values[start..end]).zip(sorted.iter())
-                {
-                    *index = (entry >> 32) as u32;
-                    *value = entry as u32;
-                }
+                sorter.sort(&rows, row, columns, place, &mut indices[start..end], &mut values[start..end]);
                 start = end;
             }
+            assert_eq!(start, indices.len(), "rows have fewer entries than were counted");
         });
+        // SAFETY: the capacity is `entries`; the slices handed out cover all of them (asserted), the rows of a batch cover
+        // its slice (asserted), and `Sorter::sort` writes every place of a row.
+        unsafe {
+            indices.set_len(self.entries);
+            values.set_len(self.entries);
+        }
         Csr::trusted(columns, offsets, indices, values)
     }
 
@@ -360,5 +409,33 @@ impl Merger {
             self.pruned.short_by += level;
         }
         self.folded = Some(total);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Both widths of integers sort as pairs do.
+        #[test]
+        fn rows_are_sorted_by_place(
+            row in prop::collection::btree_map(0u32..1000, prop_oneof![1u32..5, 1u32.., Just(u32::MAX)], 0..60),
+            columns in prop_oneof![1000usize..5000, Just(1 << 31), Just(u32::MAX as usize)],
+        ) {
+            let terms: Vec<u32> = row.keys().copied().collect();
+            let mut rows = Rows::default();
+            rows.push(&terms, |term| row[&term]);
+            // Terms go to places in reverse, up to the last column.
+            let place: Vec<u32> = (0..1000).map(|term| columns as u32 - 1 - term).collect();
+            let (mut indices, mut values) = (vec![MaybeUninit::uninit(); row.len()], vec![MaybeUninit::uninit(); row.len()]);
+            Sorter::default().sort(&rows, 0, columns, &place, &mut indices, &mut values);
+            // SAFETY: `sort` writes every place of the row.
+            let read = |v: &[MaybeUninit<u32>]| v.iter().map(|x| unsafe { x.assume_init() }).collect::<Vec<u32>>();
+            let mut expected: Vec<(u32, u32)> = row.iter().map(|(&t, &c)| (place[t as usize], c)).collect();
+            expected.sort_unstable();
+            prop_assert_eq!(read(&indices).into_iter().zip(read(&values)).collect::<Vec<_>>(), expected);
+        }
     }
 }

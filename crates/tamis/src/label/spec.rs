@@ -1,4 +1,4 @@
-//! Classifiers by name: `knn(100)`, `wknn`, `bayes`, `svm(c=0.1,loss=squared)`.
+//! Classifiers by name: `knn(100)`, `wknn`, `bayes`, `svm(c=0.1,loss=hinge)`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -41,8 +41,8 @@ impl ClassifierSpec {
     pub const ROWS: [ClassifierRow; 4] = [
         ClassifierRow {
             name: "svm",
-            example: "svm(c=1,loss=hinge,multi=ovr)",
-            help: "Linear SVM on tfidf vectors; loss=hinge|squared, multi=ovr|ovo, vectors=tfidf|binary|tf|okapi, \
+            example: "svm(c=1,loss=squared,multi=ovr)",
+            help: "Linear SVM on tfidf vectors; loss=squared|hinge, multi=ovr|ovo, vectors=tfidf|binary|tf|okapi, \
                    classes=equal|balanced.",
             source: "SPEC 7; Hsieh et al. 2008",
         },
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for name in ["knn", "knn(5)", "wknn", "wknn(7)", "bayes", "bayes(multi=ovr)", "svm", "svm(c=0.1,loss=squared)"]
+        for name in ["knn", "knn(5)", "wknn", "wknn(7)", "bayes", "bayes(multi=ovr)", "svm", "svm(c=0.1,loss=hinge)"]
         {
             assert_eq!(name.parse::<ClassifierSpec>().unwrap().to_string(), name);
         }

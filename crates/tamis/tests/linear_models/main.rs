@@ -138,9 +138,9 @@ fn nothing_to_learn_is_an_error_and_little_is_not() {
     for (number, case) in cases.iter().enumerate() {
         for text in [
             "svm",
-            "svm(loss=squared)",
+            "svm(loss=hinge)",
             "svm(c=1e12,iterations=50)",
-            "svm(c=1e12,loss=squared,iterations=50)",
+            "svm(c=1e12,loss=hinge,iterations=50)",
             "svm(c=1e-12)",
             "svm(multi=ovo)",
             "svm(classes=balanced)",

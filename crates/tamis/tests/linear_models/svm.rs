@@ -13,7 +13,7 @@ fn svm_is_that_of_liblinear() {
     // Loss, C, and for each label: objective, bias, weights of features 0 and 7.
     let golden: [(&str, [[f64; 4]; 4]); 4] = [
         (
-            "svm(vectors=tf,gap=1e-10,c=0.05)",
+            "svm(vectors=tf,gap=1e-10,loss=hinge,c=0.05)",
             [
                 [1.217_648_5, -0.348_91, 0.150_65, -0.214_97],
                 [1.668_133_3, -0.286_21, -0.275_69, -0.279_27],
@@ -22,7 +22,7 @@ fn svm_is_that_of_liblinear() {
             ],
         ),
         (
-            "svm(vectors=tf,gap=1e-10)",
+            "svm(vectors=tf,gap=1e-10,loss=hinge)",
             [
                 [12.511_684_8, -0.697_12, 0.951_31, -0.866_76],
                 [23.319_562_7, -0.704_67, -0.264_39, -0.466_95],
@@ -237,7 +237,7 @@ fn objective(fit: &SvmFit) -> f64 {
 #[test]
 fn the_number_of_threads_does_not_matter() {
     let problem = larger();
-    for text in ["svm", "svm(loss=squared,c=3)", "svm(multi=ovo,gap=0.01)"] {
+    for text in ["svm", "svm(loss=hinge,c=3)", "svm(multi=ovo,gap=0.01)"] {
         let fit = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| svm_of(text).fit(&problem, &Silent).unwrap())
@@ -257,7 +257,7 @@ fn the_number_of_threads_does_not_matter() {
 #[test]
 fn warm_starts_save_passes_and_change_nothing_else() {
     let problem = larger();
-    for text in ["svm", "svm(loss=squared)"] {
+    for text in ["svm", "svm(loss=hinge)"] {
         let options = svm_of(text);
         let passes = |fit: &SvmFit| fit.solutions.iter().map(|s| s.iterations).sum::<usize>();
         // Over C.
@@ -294,8 +294,8 @@ fn a_warm_start_scales_with_the_cost() {
     // With so small a cost every document is inside the margin and has the largest dual variable, C; so for twice the cost
     // the scaled variables are the solution already.
     let problem = golden();
-    let first = svm_of("svm(c=1e-4)").fit(&problem, &Silent).unwrap();
-    let twice = svm_of("svm(c=2e-4)").fit_size(&problem, 15, Some(&first.duals), &Silent).unwrap();
+    let first = svm_of("svm(c=1e-4,loss=hinge)").fit(&problem, &Silent).unwrap();
+    let twice = svm_of("svm(c=2e-4,loss=hinge)").fit_size(&problem, 15, Some(&first.duals), &Silent).unwrap();
     assert!(first.solutions.iter().all(|s| s.supports == problem.documents()));
     assert!(twice.solutions.iter().all(|s| s.iterations == 0 && s.converged), "{:?}", twice.solutions);
 }
