@@ -191,8 +191,10 @@ def test_registries_and_version():
     assert version("tamis") == tamis.__version__
 
 
+# Whoever starts the tests in the background has them ignore Ctrl-C, and a child inherits that.
 LONG = """
-import sys, tamis
+import signal, sys, tamis
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 try:
     tamis.study("olsson-preliminary", "synth:topics:3000", verbose=True)

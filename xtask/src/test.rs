@@ -13,15 +13,30 @@ pub(crate) fn run(filter: &[&str]) -> Result<()> {
         Some(folder) => note(&format!("real corpora: {}", folder.to_string_lossy())),
         None => note("TAMIS_DATA is not set: tests on real corpora will say that they skip"),
     }
-    rust(filter)?;
     if !filter.is_empty() {
-        return Ok(());
+        return rust(filter);
     }
-    // Doctests: nextest does not run them.
-    check(cargo().args(["test", "--quiet", "--workspace", "--doc"]))?;
-    crate::docs::check()?;
-    pytest()?;
-    browser()
+    // All of them, whatever the first ones say: one run shows everything that is wrong.
+    let suites: [(&str, fn() -> Result<()>); 5] = [
+        ("Rust", || rust(&[])),
+        // nextest does not run doctests.
+        ("examples in the documentation", || check(cargo().args(["test", "--quiet", "--workspace", "--doc"]))),
+        ("pages made from the program", crate::docs::check),
+        ("Python and Spark", pytest),
+        ("browser", browser),
+    ];
+    let mut failed = Vec::new();
+    for (name, suite) in suites {
+        let start = std::time::Instant::now();
+        match suite() {
+            Ok(()) => note(&format!("{name}: passed in {:.0} s", start.elapsed().as_secs_f64())),
+            Err(error) => {
+                note(&format!("{name}: FAILED: {error}"));
+                failed.push(name);
+            }
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { bail!("failed: {}", failed.join(", ")) }
 }
 
 fn rust(filter: &[&str]) -> Result<()> {
@@ -52,9 +67,9 @@ fn pytest() -> Result<()> {
         ]);
         command
     };
-    check(pytest().arg("tests/python"))?;
+    let tests = check(pytest().arg("tests/python"));
     // The examples in the package's own documentation.
-    check(pytest().args(["--doctest-modules", "--pyargs", "tamis"]))
+    check(pytest().args(["--doctest-modules", "--pyargs", "tamis"])).and(tests)
 }
 
 /// The server's page in a real browser, and its API against its own description.

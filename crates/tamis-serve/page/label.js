@@ -4,7 +4,7 @@ import { at, byId, el, grouped, number, percent, problem, svg } from "./dom.js";
 import { get } from "./api.js";
 import { drawDiverging } from "./words.js";
 
-const WIDTH = 340, HEIGHT = 150, LEFT = 34, RIGHT = 12, TOP = 10, BOTTOM = 24;
+const WIDTH = 340, HEIGHT = 150, LEFT = 40, RIGHT = 12, TOP = 10, BOTTOM = 24;
 
 function chart(points, own) {
   const [low, high] = [points[0].threshold, points.at(-1).threshold];

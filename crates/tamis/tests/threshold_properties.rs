@@ -211,7 +211,7 @@ fn a_label_seen_in_one_fold_only_is_not_tuned_on_noise() {
     assert_eq!(plain.report.untunable, [1]);
     assert_eq!(plain.thresholds.of(1), None);
     assert!(plain.thresholds.of(2).is_some());
-    let shared = Threshold::recommended().tune(&held_out).unwrap();
+    let shared = "scut(rare=5)".parse::<Threshold>().unwrap().tune(&held_out).unwrap();
     assert_eq!(shared.report.shared, [1, 2]);
     assert_eq!(shared.thresholds.of(1), shared.thresholds.of(2));
     assert_eq!(shared.thresholds.of(0), plain.thresholds.of(0));

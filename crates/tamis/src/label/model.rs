@@ -172,8 +172,12 @@ impl Deref for Held<'_> {
 pub struct Labeller<'m> {
     model: Held<'m>,
     analyzer: Analyzer,
-    /// Feature of each term the analyzer numbered; `NOT_SELECTED` for the others.
+    /// Feature of each term the analyzer numbered; the number of features for a term that is not selected.
     feature_of_unit: Vec<u32>,
+    /// The terms of the current document, and those that come with a count.
+    units: Vec<u32>,
+    counted: Vec<(u32, u32)>,
+    /// Occurrences of each feature in the current document, and one place more; zero between documents.
     dense: Vec<u32>,
     features: Vec<u32>,
     counts: Vec<u32>,
@@ -183,8 +187,6 @@ pub struct Labeller<'m> {
     decided: Vec<u32>,
 }
 
-const NOT_SELECTED: u32 = u32::MAX;
-
 /// Spellings remembered before a labeller starts afresh: streams of any length take constant memory.
 const REMEMBERED_BYTES: usize = 64 << 20;
 
@@ -193,7 +195,9 @@ impl<'m> Labeller<'m> {
         Ok(Self {
             analyzer: Analyzer::new(&model.text)?,
             feature_of_unit: Vec::new(),
-            dense: vec![0; model.terms.len()],
+            units: Vec::new(),
+            counted: Vec::new(),
+            dense: vec![0; model.terms.len() + 1],
             features: Vec::new(),
             counts: Vec::new(),
             length: 0,
@@ -212,23 +216,41 @@ impl<'m> Labeller<'m> {
     /// Turns a body into features, available by [`Labeller::query`].
     pub fn read(&mut self, body: &Body<'_>) {
         self.forget_when_full();
-        let mut units: Vec<(u32, u32)> = Vec::new();
-        self.length = 0;
-        self.analyzer.analyze(body, |unit, count| {
-            self.length = self.length.saturating_add(count);
-            units.push((unit, count));
-        });
-        self.number_units();
-        let Self { feature_of_unit, dense, features, counts, .. } = self;
-        features.clear();
-        for (unit, count) in units {
-            let feature = feature_of_unit[unit as usize];
-            if feature != NOT_SELECTED {
-                if dense[feature as usize] == 0 {
-                    features.push(feature);
-                }
-                dense[feature as usize] = dense[feature as usize].saturating_add(count);
+        let Self { analyzer, units, counted, .. } = self;
+        units.clear();
+        counted.clear();
+        let mut length = 0u32;
+        analyzer.analyze(body, |unit, count| {
+            length = length.saturating_add(count);
+            if count == 1 {
+                units.push(unit);
+            } else {
+                counted.push((unit, count));
             }
+        });
+        self.length = length;
+        self.number_units();
+        let Self { units, counted, feature_of_unit, dense, features, counts, .. } = self;
+        features.clear();
+        features.resize(units.len() + counted.len(), 0);
+        // Every word is written, only a new one moves on: whether a word is new, or selected, is hard to guess.
+        // Words not selected are counted in the last place, which no feature has.
+        let mut distinct = 0;
+        let mut add = |unit: u32, count: u32| {
+            let feature = feature_of_unit[unit as usize];
+            let seen = &mut dense[feature as usize];
+            features[distinct] = feature;
+            distinct += usize::from(*seen == 0);
+            *seen = seen.saturating_add(count);
+        };
+        units.iter().for_each(|&unit| add(unit, 1));
+        counted.iter().filter(|(_, count)| *count > 0).for_each(|&(unit, count)| add(unit, count));
+        features.truncate(distinct);
+        let not_selected = dense.len() as u32 - 1;
+        if std::mem::take(&mut dense[not_selected as usize]) > 0
+            && let Some(at) = features.iter().position(|&f| f == not_selected)
+        {
+            features.swap_remove(at);
         }
         features.sort_unstable();
         counts.clear();
@@ -242,7 +264,7 @@ impl<'m> Labeller<'m> {
         self.analyzer.places(text, |range, unit| units.push((range, unit)));
         self.number_units();
         units.iter_mut().for_each(|(_, unit)| *unit = self.feature_of_unit[*unit as usize]);
-        units.retain(|(_, feature)| *feature != NOT_SELECTED);
+        units.retain(|&(_, feature)| (feature as usize) < self.model.terms.len());
         units
     }
 
@@ -255,9 +277,10 @@ impl<'m> Labeller<'m> {
 
     /// Looks up the features of the terms seen for the first time.
     fn number_units(&mut self) {
+        let not_selected = self.model.terms.len() as u32;
         for unit in self.feature_of_unit.len()..self.analyzer.terms() {
             let term = self.model.terms.id(self.analyzer.term(unit as u32));
-            self.feature_of_unit.push(term.map_or(NOT_SELECTED, |t| self.model.feature_of[t as usize]));
+            self.feature_of_unit.push(term.map_or(not_selected, |t| self.model.feature_of[t as usize]));
         }
     }
 
