@@ -5,7 +5,7 @@ use std::ops::Range;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use super::word_table::WordTable;
+use super::word_table::{Vacant, WordTable};
 use super::{Body, Digits, TextOptions};
 use crate::Result;
 use crate::counts::Interner;
@@ -63,8 +63,8 @@ impl Analyzer {
                     let words = self.options.words;
                     words.spans(text, |start, end| {
                         let term = match self.raw.find(text.as_bytes(), start, end) {
-                            Some(term) => term,
-                            None => self.new_word(&text[start..end]),
+                            Ok(term) => term,
+                            Err(vacant) => self.new_word(&text[start..end], vacant),
                         };
                         if term != DROPPED {
                             visit(term, 1);
@@ -112,7 +112,7 @@ impl Analyzer {
     /// Decides about a spelling that was not seen before, and remembers.
     #[cold]
     #[inline(never)]
-    fn new_word(&mut self, word: &str) -> u32 {
+    fn new_word(&mut self, word: &str, vacant: Vacant) -> u32 {
         let Self { options, stemmer, stop_words, raw, terms, grams, form, .. } = self;
         let decided = match (decide(options, stemmer.as_ref(), stop_words, word, form), options.char_ngrams) {
             (None, _) => DROPPED,
@@ -122,14 +122,14 @@ impl Analyzer {
                 grams.len() as u32 - 1
             }
         };
-        raw.store(word, decided);
+        raw.store(vacant, word, decided);
         decided
     }
 
     fn word(&mut self, word: &str, visit: &mut impl FnMut(u32, u32)) {
         let decided = match self.raw.find(word.as_bytes(), 0, word.len()) {
-            Some(decided) => decided,
-            None => self.new_word(word),
+            Ok(decided) => decided,
+            Err(vacant) => self.new_word(word, vacant),
         };
         let Self { options, terms, grams, chains, tails, .. } = self;
         if decided == DROPPED {

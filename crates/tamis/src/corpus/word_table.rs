@@ -28,7 +28,7 @@ struct Slot {
 }
 
 /// A place for a new word, valid until the table changes.
-struct Vacant {
+pub(crate) struct Vacant {
     at: usize,
     head: u64,
     tail: u64,
@@ -106,36 +106,20 @@ impl WordTable {
         Self { slots: vec![Slot::default(); 1 << 12], used: 0, fold_case, long: Vec::new() }
     }
 
-    /// The number stored for the word at `start..end` of a text.
+    /// The number stored for the word at `start..end` of a text, or else where it would be.
     ///
-    /// The word must not be empty. This is the loop that ingestion spends its time in: it is compiled into its caller,
-    /// and whatever a new or a long word costs stays out of it.
-    #[inline(always)]
-    pub(crate) fn find(&self, text: &[u8], start: usize, end: usize) -> Option<u32> {
+    /// The word must not be empty. This is the loop that ingestion spends its time in: it is small enough to be
+    /// compiled into its caller, and whatever a new word costs stays out of it.
+    #[inline]
+    pub(crate) fn find(&self, text: &[u8], start: usize, end: usize) -> Result<u32, Vacant> {
         let length = end - start;
         if length > 16 {
-            return self.probe_long(&text[start..end]).ok();
+            return self.find_long(&text[start..end]);
         }
-        self.probe(self.key(text, start, length), length).ok()
-    }
-
-    /// Where a word that [`WordTable::find`] has just not found would be.
-    #[cold]
-    fn vacant(&self, word: &[u8]) -> Option<Vacant> {
-        if word.len() > 16 {
-            return self.probe_long(word).err();
+        let (mut head, mut tail) = key(text, start, length);
+        if self.fold_case {
+            (head, tail) = (lower(head), lower(tail));
         }
-        self.probe(self.key(word, 0, word.len()), word.len()).err()
-    }
-
-    #[inline(always)]
-    fn key(&self, text: &[u8], start: usize, length: usize) -> (u64, u64) {
-        let (head, tail) = key(text, start, length);
-        if self.fold_case { (lower(head), lower(tail)) } else { (head, tail) }
-    }
-
-    #[inline(always)]
-    fn probe(&self, (head, tail): (u64, u64), length: usize) -> Result<u32, Vacant> {
         let mask = self.slots.len() - 1;
         let mut at = hash(head, tail) as usize & mask;
         loop {
@@ -151,8 +135,7 @@ impl WordTable {
     }
 
     #[cold]
-    #[inline(never)]
-    fn probe_long(&self, word: &[u8]) -> Result<u32, Vacant> {
+    fn find_long(&self, word: &[u8]) -> Result<u32, Vacant> {
         let hash = long_hash(word);
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
@@ -171,9 +154,8 @@ impl WordTable {
         }
     }
 
-    /// Stores a number for a word, unless it has one.
-    pub(crate) fn store(&mut self, word: &str, value: u32) {
-        let Some(vacant) = self.vacant(word.as_bytes()) else { return };
+    /// Stores a number for a word that [`WordTable::find`] has just not found.
+    pub(crate) fn store(&mut self, vacant: Vacant, word: &str, value: u32) {
         if word.len() > 16 {
             self.long.extend_from_slice(word.as_bytes());
         }
@@ -217,8 +199,8 @@ mod tests {
     use std::collections::HashMap;
 
     fn number(table: &mut WordTable, text: &str, start: usize, end: usize, next: u32) -> u32 {
-        table.find(text.as_bytes(), start, end).unwrap_or_else(|| {
-            table.store(&text[start..end], next);
+        table.find(text.as_bytes(), start, end).unwrap_or_else(|vacant| {
+            table.store(vacant, &text[start..end], next);
             next
         })
     }
