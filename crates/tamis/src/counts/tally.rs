@@ -9,7 +9,7 @@ use super::counter::CountOptions;
 /// Rows of terms with their counts, packed: nine of ten terms occur once or twice in a document, so an entry is one
 /// number, followed by the count where that is not 1. Memory that is touched for the first time is the dearest part
 /// of counting (2 µs for 4 KB where it was measured), so rows wait for the end of the corpus in half the space.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Rows {
     packed: Vec<u32>,
     /// Where each row ends in `packed`.
@@ -23,14 +23,14 @@ pub(super) struct Rows {
 const COUNT_FOLLOWS: u32 = 1 << 31;
 
 impl Rows {
-    /// Room for about as much as another batch took.
-    pub(super) fn like(packed: usize, rows: usize) -> Self {
-        Self {
-            packed: Vec::with_capacity(packed),
-            ends: Vec::with_capacity(rows),
-            sizes: Vec::with_capacity(rows),
-            entries: 0,
-        }
+    /// A copy of exactly the size needed; the original is empty then and keeps its memory.
+    fn take(&mut self) -> Self {
+        let taken = self.clone();
+        self.packed.clear();
+        self.ends.clear();
+        self.sizes.clear();
+        self.entries = 0;
+        taken
     }
 
     /// Appends a row; `count` is asked for each term once.
@@ -86,7 +86,7 @@ impl Rows {
 
     /// The same rows with each term renumbered, or dropped.
     pub(super) fn map(&self, mut number: impl FnMut(u32) -> Option<u32>) -> Self {
-        let mut out = Self::like(self.packed.len(), self.len());
+        let mut out = Self { packed: Vec::with_capacity(self.packed.len()), ..Self::default() };
         let (mut terms, mut counts) = (Vec::new(), Vec::new());
         for row in 0..self.len() {
             terms.clear();
@@ -125,7 +125,7 @@ pub(super) struct Tallied {
 impl Tallied {
     /// Number of documents.
     pub(super) fn len(&self) -> usize {
-        self.rows.len()
+        self.lengths.len()
     }
 }
 
@@ -152,22 +152,45 @@ impl Names {
     }
 }
 
+/// Counts tokens, and lists the terms that were not seen before from `distinct[at]` on; returns where the list ends.
+///
+/// Every token is written; only a new one moves on. A branch here would be wrong for one token in five.
+#[inline]
+fn tally<C: Copy + Default + PartialEq>(
+    tokens: &[u32],
+    seen: &mut [C],
+    distinct: &mut [u32],
+    mut at: usize,
+    mut more: impl FnMut(C) -> C,
+) -> usize {
+    for &term in tokens {
+        let count = &mut seen[term as usize];
+        distinct[at] = term;
+        at += usize::from(*count == C::default());
+        *count = more(*count);
+    }
+    at
+}
+
 pub(super) struct Worker {
     number: usize,
     analyzer: Analyzer,
     labels: Interner,
     announced_terms: usize,
     announced_labels: usize,
-    /// Occurrences of each term in the current document; zero between documents.
-    dense: Vec<u32>,
+    /// Occurrences of each term in the current document, up to 255; zero between documents. Of one byte each, because
+    /// the table of words needs the same cache.
+    narrow: Vec<u8>,
+    /// The same for the few documents in which a term occurs more often.
+    wide: Vec<u32>,
     /// The tokens of the current document.
     tokens: Vec<u32>,
     /// Terms of the current document that come with a count.
     counted: Vec<(u32, u32)>,
     /// Its distinct terms, in order of first sight; longer than needed.
     distinct: Vec<u32>,
-    /// What the last batch took: the next will take about the same.
-    last: (usize, usize),
+    /// Rows of the current batch: memory that is used again and again costs less than new memory.
+    rows: Rows,
 }
 
 impl Worker {
@@ -178,20 +201,21 @@ impl Worker {
             labels: Interner::default(),
             announced_terms: 0,
             announced_labels: 0,
-            dense: Vec::new(),
+            narrow: Vec::new(),
+            wide: Vec::new(),
             tokens: Vec::new(),
             counted: Vec::new(),
             distinct: Vec::new(),
-            last: (0, 0),
+            rows: Rows::default(),
         })
     }
 
     pub(super) fn new_batch(&self) -> Tallied {
-        Tallied { worker: self.number, rows: Rows::like(self.last.0, self.last.1), ..Tallied::default() }
+        Tallied { worker: self.number, ..Tallied::default() }
     }
 
     pub(super) fn document(&mut self, document: &Document<'_>, out: &mut Tallied) {
-        let Self { analyzer, dense, tokens, counted, distinct, .. } = self;
+        let Self { analyzer, narrow, wide, tokens, counted, distinct, rows, .. } = self;
         tokens.clear();
         counted.clear();
         analyzer.analyze(&document.body, |term, count| {
@@ -201,29 +225,35 @@ impl Worker {
                 counted.push((term, count));
             }
         });
-        if dense.len() < analyzer.terms() {
-            dense.resize(analyzer.terms().next_power_of_two().max(1 << 12), 0);
+        if narrow.len() < analyzer.terms() {
+            narrow.resize(analyzer.terms().next_power_of_two().max(1 << 12), 0);
         }
         if distinct.len() < tokens.len() + counted.len() {
             distinct.resize(tokens.len() + counted.len(), 0);
         }
-        // Every token is written; only a new one moves on. A branch here would be wrong for one token in five.
-        let mut terms = 0;
-        for &term in tokens.iter() {
-            let seen = &mut dense[term as usize];
-            distinct[terms] = term;
-            terms += usize::from(*seen == 0);
-            *seen = seen.saturating_add(1);
-        }
         let mut length = tokens.len() as u32;
-        for &(term, count) in counted.iter() {
-            let seen = &mut dense[term as usize];
-            distinct[terms] = term;
-            terms += usize::from(*seen == 0);
-            *seen = seen.saturating_add(count);
-            length = length.saturating_add(count);
+        let mut most = 0;
+        let terms = if counted.is_empty() {
+            tally(tokens, narrow, distinct, 0, |count: u8| {
+                let count = count.saturating_add(1);
+                most = most.max(count);
+                count
+            })
+        } else {
+            0
+        };
+        if counted.is_empty() && most < u8::MAX {
+            rows.push(&distinct[..terms], |term| u32::from(std::mem::take(&mut narrow[term as usize])));
+        } else {
+            distinct[..terms].iter().for_each(|&term| narrow[term as usize] = 0);
+            wide.resize(narrow.len(), 0);
+            let mut terms = tally(tokens, wide, distinct, 0, |count| count.saturating_add(1));
+            for &(term, count) in counted.iter() {
+                terms = tally(&[term], wide, distinct, terms, |seen| seen.saturating_add(count));
+                length = length.saturating_add(count);
+            }
+            rows.push(&distinct[..terms], |term| std::mem::take(&mut wide[term as usize]));
         }
-        out.rows.push(&distinct[..terms], |term| std::mem::take(&mut dense[term as usize]));
         out.lengths.push(length);
         for label in &document.labels {
             out.labels.push(self.labels.intern(label));
@@ -244,7 +274,7 @@ impl Worker {
         }
         self.announced_terms = self.analyzer.terms();
         self.announced_labels = self.labels.len();
-        self.last = (out.rows.packed.len(), out.rows.len());
+        out.rows = self.rows.take();
     }
 
     pub(super) fn clear(&mut self) {

@@ -253,8 +253,7 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for name in ["knn", "knn(5)", "wknn", "wknn(7)", "bayes", "bayes(multi=ovr)", "svm", "svm(c=0.1,loss=hinge)"]
-        {
+        for name in ["knn", "knn(5)", "wknn", "wknn(7)", "bayes", "bayes(multi=ovr)", "svm", "svm(c=0.1,loss=hinge)"] {
             assert_eq!(name.parse::<ClassifierSpec>().unwrap().to_string(), name);
         }
         assert_eq!("knn(100)".parse::<ClassifierSpec>().unwrap().to_string(), "knn");

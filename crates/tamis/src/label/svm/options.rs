@@ -248,8 +248,7 @@ mod tests {
 
     #[test]
     fn json_may_leave_out_defaults() {
-        let parsed: SvmOptions =
-            serde_json::from_str(r#"{"c": 0.5, "loss": "hinge", "classes": "balanced"}"#).unwrap();
+        let parsed: SvmOptions = serde_json::from_str(r#"{"c": 0.5, "loss": "hinge", "classes": "balanced"}"#).unwrap();
         assert_eq!(parsed.to_string(), "svm(c=0.5,loss=hinge,classes=balanced)");
         assert!(serde_json::from_str::<SvmOptions>(r#"{"cost": 1}"#).is_err());
     }
