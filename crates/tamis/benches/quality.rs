@@ -92,7 +92,8 @@ fn main() {
     let mut seen = vec![false; corpus.vocabulary.len()];
     train.iter().for_each(|&r| corpus.matrix.row_indices(r).iter().for_each(|&t| seen[t as usize] = true));
     let fifth = seen.iter().filter(|s| **s).count() / 5;
-    run.measure(", 20 % of the words", "chi2max", Size::Top(fifth), Threshold::rcut(1), &accuracy);
+    // The best of fifteen selectors on a third of the training documents held out (0.925; chi2max 0.919, all words 0.933).
+    run.measure(", 20 % of the words", "lr(chi2max,ig)", Size::Top(fifth), Threshold::rcut(1), &accuracy);
 
     let corpus = counts(data("advisories/advisories.jsonl"), None);
     let split = SplitPlan::Newest(0.2).splits(&corpus, 1).expect("a split").remove(0);
@@ -104,5 +105,5 @@ fn main() {
         |rows: &[usize]| rows.iter().copied().filter(|&r| !corpus.assignments.range(r).is_empty()).collect::<Vec<_>>();
     let (train, test) = (labelled(&split.train), labelled(&split.test));
     let run = Run { corpus: "advisories", counts: &corpus, train: &train, test: &test };
-    run.measure("", "df@1", Size::All, Threshold::rcut(1), &["P@1", "F1@macro"]);
+    run.measure("", "df", Size::All, Threshold::rcut(1), &["P@1", "F1@macro"]);
 }
