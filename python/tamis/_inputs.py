@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from . import _core
+
 #: Data types that are read in place; others are converted.
 READ_IN_PLACE = ("float64", "float32", "int64", "int32", "uint8")
 
@@ -49,13 +51,15 @@ def _text(document: Any, encoding: str, decode_error: str) -> str:
     raise ValueError(f"{document!r} is an invalid document, expected byte or unicode string, not {kind}.")
 
 
-def matrix(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """A matrix as the arrays of its compressed rows. They are the matrix's own where their types allow it."""
+def matrix(X: Any, *, ordered: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """A matrix as the arrays of its compressed rows. They are the matrix's own where their types allow it.
+
+    Where order does not matter, rows may be as scikit-learn's CountVectorizer leaves them, unsorted."""
     if not sp.issparse(X):
         X = sp.csr_matrix(X)
     elif X.format != "csr":
         X = X.tocsr()
-    if not X.has_canonical_format:
+    if ordered and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     indices, indptr, data = X.indices, X.indptr, X.data
@@ -72,6 +76,16 @@ def matrix(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
 
 
 Sets = tuple[np.ndarray, np.ndarray, int]
+
+
+def rank_columns(X: Any, labels: Labels, by: str, cut: Any, size: int | None, budget: tuple, how: tuple) -> tuple:
+    """Columns of a matrix, best first, with their scores, what a search says, and the arrays that were read."""
+    arrays = matrix(X, ordered=False)
+    ranked = _core.rank_matrix(arrays, labels.sets, by, cut, size, budget, how)
+    if ranked is None:  # an entry is stored in parts: they are added up first
+        arrays = matrix(X)
+        ranked = _core.rank_matrix(arrays, labels.sets, by, cut, size, budget, how)
+    return (*ranked, arrays)
 
 
 @dataclass
@@ -105,6 +119,9 @@ def labels(y: Any, *, lists: bool = False) -> Labels:
     names = list(y.columns) if getattr(y, "ndim", 1) == 2 and hasattr(y, "columns") else None
     if names is not None:
         y = np.asarray(y)
+    found = _plain(y) if names is None else None
+    if found is not None:
+        return found
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     check_classification_targets(y)
     if kind == "multilabel-indicator" or (sp.issparse(y) and y.ndim == 2):
@@ -117,6 +134,28 @@ def labels(y: Any, *, lists: bool = False) -> Labels:
     classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
     offsets = np.arange(len(codes) + 1, dtype=np.int64)
     return Labels(kind, classes, (offsets, codes.astype(np.int32), len(classes)))
+
+
+def _plain(y: Any) -> Labels | None:
+    """The usual kinds of labels, read once: zeros and ones, whole numbers, strings. None where scikit-learn must look."""
+    if not isinstance(y, np.ndarray) or len(y) == 0:
+        return None
+    if y.ndim == 2 and y.shape[1] > 1:
+        found = _core.indicator_sets(y.view(np.uint8) if y.dtype == bool else y)
+        if found is None:
+            return None
+        return Labels("multilabel-indicator", np.arange(y.shape[1]), (*found, y.shape[1]))
+    if y.ndim != 1 or y.dtype.kind not in "UOiub":
+        return None
+    items = y.tolist()
+    if y.dtype.kind == "O" and set(map(type, items)) != {str}:
+        return None
+    classes = sorted(set(items))
+    place = {name: at for at, name in enumerate(classes)}
+    codes = np.fromiter(map(place.__getitem__, items), np.int32, len(items))
+    offsets = np.arange(len(codes) + 1, dtype=np.int64)
+    kind = "binary" if len(classes) <= 2 else "multiclass"
+    return Labels(kind, np.array(classes, dtype=y.dtype), (offsets, codes, len(classes)))
 
 
 def indicator(y: Any, names: list | None = None) -> Labels:

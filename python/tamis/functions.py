@@ -266,9 +266,8 @@ def _rank_matrix(X, y, by, top, cut, names, budget, n_jobs, verbose) -> pd.DataF
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: [{X.shape[0]}, {len(labels.sets[0]) - 1}]"
         )
-    arrays = _inputs.matrix(X)
     how = _inputs.how(verbose=verbose, n_jobs=n_jobs)
-    columns, scores, _ = _core.rank_matrix(arrays, labels.sets, by, cut, top, budget, how)
+    columns, scores, _, arrays = _inputs.rank_columns(X, labels, by, cut, top, budget, how)
     df = np.bincount(arrays[1][arrays[2] > 0], minlength=X.shape[1])
     columns, scores = columns[:top], scores[:top]
     terms = columns if names is None else np.asarray(names, dtype=object)[columns]

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from . import _core, _inputs
+from . import _inputs
 
 
 class _ColumnSelector(SelectorMixin, BaseEstimator):
@@ -31,9 +31,7 @@ class _ColumnSelector(SelectorMixin, BaseEstimator):
             X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, ensure_min_samples=2)
             labels = _inputs.labels(y) if names is None else _inputs.indicator(y, names)
         check_non_negative(X, f"{type(self).__name__}.fit")
-        columns, scores, found = _core.rank_matrix(
-            _inputs.matrix(X), labels.sets, by, self.cut, size, budget, _inputs.how(self)
-        )
+        columns, scores, found, _ = _inputs.rank_columns(X, labels, by, self.cut, size, budget, _inputs.how(self))
         n = X.shape[1]
         # Columns that were cut have no score; minus infinity ranks below every other.
         self.scores_ = np.full(n, -np.inf)

@@ -121,50 +121,50 @@ class TextCounter(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> sp.csr_matrix:
         """Learn the terms and count them."""
-        given = None if self.vocabulary is None else sorted(set(map(str, self.vocabulary)))
-        if given is not None and not given:
+        given = None if self.vocabulary is None else _core.Terms(list(map(str, self.vocabulary)))
+        if given is not None and not len(given):
             raise ValueError("empty vocabulary passed to fit")
         terms, X, self.lengths_ = self._count(raw_documents, given)
         if given is None:
-            if not terms:
+            if not len(terms):
                 raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
             terms, X = self._limit(terms, X)
-        else:
-            terms = given
-        self._names = np.array(terms, dtype=object)
-        self._vocabulary = None
+        self._terms = terms
+        self._names = self._vocabulary = None
         return X
 
     def transform(self, raw_documents: Any) -> sp.csr_matrix:
         """Count the terms that were learned."""
-        check_is_fitted(self, "_names")
-        return self._count(raw_documents, self._names.tolist())[1]
+        check_is_fitted(self, "_terms")
+        return self._count(raw_documents, self._terms)[1]
 
     def count_lengths(self, raw_documents: Any) -> np.ndarray:
         """Tokens of each document, those of terms left out included."""
-        check_is_fitted(self, "_names")
-        return self._count(raw_documents, self._names.tolist())[2]
+        check_is_fitted(self, "_terms")
+        return self._count(raw_documents, self._terms)[2]
 
     @property
     def vocabulary_(self) -> dict[str, int]:
-        check_is_fitted(self, "_names")
+        check_is_fitted(self, "_terms")
         if self._vocabulary is None:
-            self._vocabulary = {name: at for at, name in enumerate(self._names.tolist())}
+            self._vocabulary = {name: at for at, name in enumerate(self._terms.tolist())}
         return self._vocabulary
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The terms, in the order of the columns."""
-        check_is_fitted(self, "_names")
+        check_is_fitted(self, "_terms")
+        if self._names is None:
+            self._names = np.array(self._terms.tolist(), dtype=object)
         return self._names
 
-    def _count(self, raw_documents: Any, vocabulary: list[str] | None) -> tuple[list[str], sp.csr_matrix, Any]:
+    def _count(self, raw_documents: Any, vocabulary: _core.Terms | None) -> tuple[_core.Terms, sp.csr_matrix, Any]:
         documents = _inputs.texts(raw_documents, self.encoding, self.decode_error)
         terms, indptr, indices, data, lengths = _core.count_texts(
             documents, _inputs.text_parameters(self), vocabulary, _inputs.MEMORY, _inputs.how(self)
         )
         if self.binary:
             data.fill(1)
-        columns = len(terms) if vocabulary is None else len(vocabulary)
+        columns = len(terms)
         data = data.astype(self.dtype, copy=False)
         X = sp.csr_matrix((len(documents), columns), dtype=self.dtype)
         # The arrays are as scipy wants them; its constructor would look through them again.
@@ -173,7 +173,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
         X.has_canonical_format = True
         return terms, X, lengths
 
-    def _limit(self, terms: list[str], X: sp.csr_matrix) -> tuple[list[str], sp.csr_matrix, Any]:
+    def _limit(self, terms: _core.Terms, X: sp.csr_matrix) -> tuple[_core.Terms, sp.csr_matrix]:
         documents = X.shape[0]
         low = self.min_df if isinstance(self.min_df, Integral) else self.min_df * documents
         high = self.max_df if isinstance(self.max_df, Integral) else self.max_df * documents
@@ -190,7 +190,8 @@ class TextCounter(TransformerMixin, BaseEstimator):
             keep[best] = True
         if not keep.any():
             raise ValueError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
-        return [term for term, kept in zip(terms, keep.tolist()) if kept], X[:, np.flatnonzero(keep)]
+        names = [term for term, kept in zip(terms.tolist(), keep.tolist()) if kept]
+        return _core.Terms(names), X[:, np.flatnonzero(keep)]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

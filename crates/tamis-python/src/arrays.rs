@@ -1,8 +1,12 @@
 //! Arrays of numpy, read in place and handed over without copies.
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
+    PyUntypedArrayMethods,
+};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use rayon::prelude::*;
 use tamis::counts::Csr;
 use tamis::label::Scored;
 
@@ -64,9 +68,13 @@ impl Kind {
 /// Runs `$body` with `$view` naming the matrix in place, whatever its types. `$body` is an expression of type
 /// `PyResult<_>`; `$entries` says what its numbers may be.
 macro_rules! with_view {
-    ($matrix:expr, $entries:expr, |$view:ident| $body:expr) => {{
+    ($matrix:expr, $entries:expr, |$view:ident| $body:expr) => {
+        $crate::arrays::with_view!($matrix, $entries, tamis::counts::CsrView, |$view| $body)
+    };
+    ($matrix:expr, $entries:expr, $kind:path, |$view:ident| $body:expr) => {{
         use numpy::PyArrayMethods as _;
         use $crate::arrays::Kind;
+        use $kind as View;
         let matrix = &$matrix;
         macro_rules! typed {
             ($index:ty, $value:ty) => {{
@@ -74,8 +82,7 @@ macro_rules! with_view {
                 let indices = matrix.1.cast::<numpy::PyArray1<$index>>()?.readonly();
                 let values = matrix.2.cast::<numpy::PyArray1<$value>>()?.readonly();
                 let (offsets, indices, values) = (offsets.as_slice()?, indices.as_slice()?, values.as_slice()?);
-                let $view = tamis::counts::CsrView::new(matrix.3, offsets, indices, values, $entries)
-                    .map_err($crate::errors::to_py)?;
+                let $view = View::new(matrix.3, offsets, indices, values, $entries).map_err($crate::errors::to_py)?;
                 $body
             }};
         }
@@ -109,6 +116,73 @@ impl Sets<'_> {
         Csr::try_from_parts(self.2, offsets, indices, values)
             .map_err(|reason| PyValueError::new_err(format!("labels: {reason}")))
     }
+}
+
+/// The sets of labels that a dense matrix of zeros and ones stands for, as `indptr` and `indices`; nothing where it holds
+/// anything else, or lies in memory in another order: then somebody slower looks at it.
+#[pyfunction]
+fn indicator_sets<'py>(
+    py: Python<'py>,
+    y: &Bound<'py, PyUntypedArray>,
+) -> PyResult<Option<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>)>> {
+    if y.ndim() != 2 || !y.is_c_contiguous() || y.shape()[1] == 0 {
+        return Ok(None);
+    }
+    let columns = y.shape()[1];
+    macro_rules! typed {
+        ($value:ty) => {{
+            let values = y.cast::<PyArray2<$value>>()?.readonly();
+            let values = values.as_slice()?;
+            py.detach(|| ones(values, columns))
+        }};
+    }
+    let found = match Kind::of(y) {
+        Kind::I64 => typed!(i64),
+        Kind::I32 => typed!(i32),
+        Kind::U8 => typed!(u8),
+        Kind::F64 => typed!(f64),
+        Kind::F32 => typed!(f32),
+        Kind::Other => None,
+    };
+    Ok(found.map(|(offsets, labels)| (offsets.into_pyarray(py), labels.into_pyarray(py))))
+}
+
+/// Where the ones of each row are, or nothing when there are other numbers than zeros and ones.
+fn ones<T: Copy + PartialEq + From<u8> + Sync>(values: &[T], columns: usize) -> Option<(Vec<i64>, Vec<i32>)> {
+    let (zero, one) = (T::from(0), T::from(1));
+    let parts: Vec<(Vec<i64>, Vec<i32>)> = values
+        .par_chunks(columns * 1024)
+        .map(|rows| {
+            let (mut sizes, mut labels) = (Vec::new(), Vec::new());
+            for row in rows.chunks(columns) {
+                let before = labels.len();
+                for (label, &value) in row.iter().enumerate() {
+                    if value != zero {
+                        if value != one {
+                            return None;
+                        }
+                        labels.push(label as i32);
+                    }
+                }
+                sizes.push((labels.len() - before) as i64);
+            }
+            Some((sizes, labels))
+        })
+        .collect::<Option<_>>()?;
+    let mut decided = Decided::new();
+    for (sizes, labels) in parts {
+        let mut end = decided.labels.len() as i64;
+        for size in sizes {
+            end += size;
+            decided.offsets.push(end);
+        }
+        decided.labels.extend(labels);
+    }
+    Some((decided.offsets, decided.labels))
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(indicator_sets, m)?)
 }
 
 /// Sets of labels on the way to Python: `indptr` and `indices`.

@@ -321,7 +321,7 @@ fn ranked<'py>(
 /// Column numbers best first, their scores, and how a search went.
 type RankedColumns<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>, Option<String>);
 
-/// Ranks the columns of a matrix, read in place.
+/// Ranks the columns of a matrix, read in place, its rows in any order; nothing when a column comes twice in a row.
 #[pyfunction]
 fn rank_matrix<'py>(
     py: Python<'py>,
@@ -332,17 +332,20 @@ fn rank_matrix<'py>(
     size: Option<usize>,
     budget: (Option<f64>, Option<u64>),
     how: How,
-) -> PyResult<RankedColumns<'py>> {
+) -> PyResult<Option<RankedColumns<'py>>> {
     let selector = parse(by, cut)?;
     let entries = if selector.needs_occurrences() { Entries::Whole } else { Entries::Weights };
     let labels = labels.csr()?;
-    let (ranking, found) = with_view!(matrix, entries, |view| run(py, how, |progress| {
-        let table = Contingency::of_matrix(&view, &labels)?;
-        select(&selector, &table, size, budget, progress)
-    }))?;
+    let ranked = with_view!(matrix, entries, tamis::counts::UnorderedView, |view| view
+        .map(|view| run(py, how, |progress| {
+            let table = Contingency::of_matrix(&view, &labels)?;
+            select(&selector, &table, size, budget, progress)
+        }))
+        .transpose())?;
+    let Some((ranking, found)) = ranked else { return Ok(None) };
     let terms: Vec<i64> = ranking.terms().iter().map(|&t| i64::from(t)).collect();
     let found = found.map(|f| json(&f)).transpose()?;
-    Ok((terms.into_pyarray(py), ranking.scores().to_vec().into_pyarray(py), found))
+    Ok(Some((terms.into_pyarray(py), ranking.scores().to_vec().into_pyarray(py), found)))
 }
 
 /// Where the library reads the numbers of a matrix: the addresses of its three arrays as the views have them.

@@ -22,6 +22,7 @@ use pyo3::prelude::*;
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(m)?;
+    arrays::register(m)?;
     corpus::register(m)?;
     counts::register(m)?;
     texts::register(m)?;

@@ -8,6 +8,8 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyType;
+use rayon::prelude::*;
 use serde::Deserialize;
 use tamis::corpus::{BATCH_BYTES, Batch, Batches, Body, Digits, Document, TextOptions, Words};
 use tamis::counts::{CountOptions, Csr, Vocabulary, count};
@@ -204,51 +206,72 @@ pub(crate) fn column(offsets: &[i64], bytes: &[u8]) -> PyResult<Texts> {
     Ok(Texts::Column { bytes: bytes.to_vec(), ends })
 }
 
-/// Terms, `indptr`, `indices`, `data`, lengths.
-type CountedTexts<'py> = (
-    Vec<String>,
-    Bound<'py, PyArray1<i32>>,
-    Bound<'py, PyArray1<i32>>,
-    Bound<'py, PyArray1<i64>>,
-    Bound<'py, PyArray1<i64>>,
-);
+/// Terms in their order. They stay here until somebody asks for them: turning a hundred thousand names into strings of
+/// Python's takes longer than counting some documents.
+#[pyclass(frozen, module = "tamis._core", name = "Terms")]
+pub(crate) struct Terms(Arc<Vocabulary>);
 
-/// Texts → counts. With a vocabulary (ascending), its terms are the columns.
+#[pymethods]
+impl Terms {
+    /// Takes names in any order; repetitions are dropped.
+    #[new]
+    fn new(names: Vec<PyBackedStr>) -> Self {
+        Self(Arc::new(Vocabulary::new(names.iter().map(|name| &**name))))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// As a list of strings.
+    fn tolist(&self) -> Vec<&str> {
+        self.0.iter().collect()
+    }
+
+    /// How to make it again: for pickle and copy.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, (Vec<String>,))> {
+        Ok((slf.get_type(), (slf.get().0.iter().map(str::to_owned).collect(),)))
+    }
+}
+
+/// Terms, `indptr`, `indices`, `data`, lengths.
+type CountedTexts<'py> =
+    (Terms, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+
+/// Texts → counts. With a vocabulary, its terms are the columns.
 #[pyfunction]
 fn count_texts<'py>(
     py: Python<'py>,
     texts: Vec<PyBackedStr>,
     text: &str,
-    vocabulary: Option<Vec<PyBackedStr>>,
+    vocabulary: Option<&Bound<'py, Terms>>,
     memory: usize,
     how: How,
 ) -> PyResult<CountedTexts<'py>> {
     let text = text_options(text)?;
     let documents = Arc::new(Labelled::bare(Texts::Strings(texts)));
-    let names = vocabulary.map(|names| names.iter().map(|n| n.to_string()).collect::<Vec<_>>());
+    let vocabulary = vocabulary.map(|terms| Arc::clone(&terms.get().0));
     let source = Source::new(&documents);
     let (terms, offsets, indices, values, lengths) = run(py, how, move |progress| {
-        let vocabulary = names.map(|names| Arc::new(Vocabulary::new(names)));
         let options = CountOptions { text, memory, vocabulary: vocabulary.clone(), ..CountOptions::default() };
         let (counts, _) = count(source, &options, progress)?;
         let (matrix, terms) = match vocabulary {
-            None => {
-                let terms = counts.vocabulary.iter().map(str::to_owned).collect();
-                (counts.matrix, terms)
-            }
+            None => (counts.matrix, counts.vocabulary),
             Some(all) => {
                 let place: Vec<Option<u32>> = counts.vocabulary.iter().map(|name| all.id(name)).collect();
-                (counts.matrix.map_columns(all.len(), &place), Vec::new())
+                (counts.matrix.map_columns(all.len(), &place), all)
             }
         };
         if i32::try_from(matrix.entries()).is_err() {
             return Err(Error::data("more than 2,147,483,647 entries; count in parts"));
         }
-        let offsets: Vec<i32> = matrix.offsets().iter().map(|&o| o as i32).collect();
-        let indices: Vec<i32> = matrix.indices().iter().map(|&i| i as i32).collect();
-        let values: Vec<i64> = matrix.values().iter().map(|&v| i64::from(v)).collect();
+        let (offsets, indices, values) = matrix.into_parts();
+        let offsets: Vec<i32> = offsets.into_iter().map(|o| o as i32).collect();
+        // Of the same width: collected where they lie. Values get wider; new memory is dear, so all threads touch it.
+        let indices: Vec<i32> = indices.into_iter().map(|i| i as i32).collect();
+        let values: Vec<i64> = values.into_par_iter().map(i64::from).collect();
         let lengths: Vec<i64> = counts.lengths.iter().map(|&l| i64::from(l)).collect();
-        Ok((terms, offsets, indices, values, lengths))
+        Ok((Terms(terms), offsets, indices, values, lengths))
     })?;
     Ok((terms, offsets.into_pyarray(py), indices.into_pyarray(py), values.into_pyarray(py), lengths.into_pyarray(py)))
 }
@@ -270,5 +293,6 @@ pub(crate) fn labelled_column(
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<Terms>()?;
     m.add_function(wrap_pyfunction!(count_texts, m)?)
 }

@@ -112,6 +112,11 @@ impl<V: Copy> Csr<V> {
         &self.values
     }
 
+    /// Its offsets, columns and values, without copying them.
+    pub fn into_parts(self) -> (Vec<usize>, Vec<u32>, Vec<V>) {
+        (self.offsets, self.indices, self.values)
+    }
+
     /// The entry range of a row.
     pub fn range(&self, row: usize) -> Range<usize> {
         self.offsets[row]..self.offsets[row + 1]

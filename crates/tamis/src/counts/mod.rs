@@ -19,7 +19,7 @@ pub use csr::Csr;
 pub use file::CountsFile;
 pub(crate) use interner::Interner;
 pub use summary::{Duplicates, LabelSize, Spread, Summary};
-pub use view::{CsrView, Documents, Entries, Number, Offset};
+pub use view::{CsrView, Documents, Entries, Number, Offset, UnorderedView};
 pub use vocabulary::Vocabulary;
 
 use crate::corpus::Part;

@@ -11,7 +11,7 @@ pub trait Documents: Sync {
     /// Number of terms.
     fn terms(&self) -> usize;
 
-    /// Hands the terms that a document has to `each`, ascending, with their occurrences, 1 or more.
+    /// Hands the terms that a document has to `each`, once, with their occurrences, 1 or more.
     fn for_each_term(&self, document: usize, each: impl FnMut(u32, u32));
 }
 
@@ -92,6 +92,17 @@ impl<'a, I: Offset, V: Number> CsrView<'a, I, V> {
     /// Checks the arrays: offsets that ascend from 0 to the number of entries, columns strictly ascending in each row and
     /// below `columns`, values as `entries` says. NaN and infinities are refused.
     pub fn new(columns: usize, offsets: &'a [I], indices: &'a [I], values: &'a [V], entries: Entries) -> Result<Self> {
+        Self::checked(columns, offsets, indices, values, entries, true)
+    }
+
+    fn checked(
+        columns: usize,
+        offsets: &'a [I],
+        indices: &'a [I],
+        values: &'a [V],
+        entries: Entries,
+        ordered: bool,
+    ) -> Result<Self> {
         let wrong = |reason: String| Error::data(format!("not a sparse matrix: {reason}"));
         if u32::try_from(columns).is_err() {
             return Err(wrong(format!("{columns} columns; at most 4,294,967,295 can be counted")));
@@ -105,10 +116,11 @@ impl<'a, I: Offset, V: Number> CsrView<'a, I, V> {
         for (row, w) in offsets.windows(2).enumerate() {
             let (start, end) = (w[0].place(), w[1].place());
             let own = indices.get(start..end).ok_or_else(|| wrong(format!("row {row} has no proper end")))?;
-            if own.windows(2).any(|c| c[0].place() >= c[1].place()) {
+            if ordered && own.windows(2).any(|c| c[0].place() >= c[1].place()) {
                 return Err(wrong(format!("row {row}: columns are not strictly ascending")));
             }
-            if own.last().is_some_and(|c| c.place() >= columns) {
+            let last = if ordered { own.last().map(|c| c.place()) } else { own.iter().map(|c| c.place()).max() };
+            if last.is_some_and(|column| column >= columns) {
                 return Err(wrong(format!("row {row}: a column is beyond {columns}")));
             }
         }
@@ -186,9 +198,68 @@ impl<I: Offset, V: Number> Documents for CsrView<'_, I, V> {
     }
 }
 
+/// Rows whose columns come in any order, once each: enough for counting, and what scikit-learn's `CountVectorizer` makes.
+#[derive(Debug, Clone, Copy)]
+pub struct UnorderedView<'a, I, V>(CsrView<'a, I, V>);
+
+impl<'a, I: Offset, V: Number> UnorderedView<'a, I, V> {
+    /// Checks the arrays as [`CsrView::new`] does, but for the order of columns; `None` when a column comes twice in a row.
+    pub fn new(
+        columns: usize,
+        offsets: &'a [I],
+        indices: &'a [I],
+        values: &'a [V],
+        entries: Entries,
+    ) -> Result<Option<Self>> {
+        let view = CsrView::checked(columns, offsets, indices, values, entries, false)?;
+        // The row in which a column was seen last, plus one.
+        let mut seen = vec![0u32; columns];
+        for (row, w) in offsets.windows(2).enumerate() {
+            for column in &indices[w[0].place()..w[1].place()] {
+                let seen = &mut seen[column.place()];
+                if *seen == row as u32 + 1 {
+                    return Ok(None);
+                }
+                *seen = row as u32 + 1;
+            }
+        }
+        Ok(Some(Self(view)))
+    }
+}
+
+impl<I: Offset, V: Number> Documents for UnorderedView<'_, I, V> {
+    fn documents(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn terms(&self) -> usize {
+        self.0.columns
+    }
+
+    fn for_each_term(&self, document: usize, each: impl FnMut(u32, u32)) {
+        self.0.for_each_term(document, each);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn order_does_not_matter_to_counting() {
+        let labels = Csr::try_from_parts(2, vec![0, 1, 2, 3], vec![0, 1, 0], vec![(); 3]).unwrap();
+        let ordered =
+            CsrView::new(4, &[0i32, 2, 3, 6], &[0, 3, 1, 0, 1, 2], &[2i64, 1, 1, 1, 5, 3], Entries::Whole).unwrap();
+        let other =
+            UnorderedView::new(4, &[0i32, 2, 3, 6], &[3, 0, 1, 2, 0, 1], &[1i64, 2, 1, 3, 1, 5], Entries::Whole);
+        let other = other.unwrap().unwrap();
+        let table = super::super::Contingency::of_matrix(&ordered, &labels).unwrap();
+        assert_eq!(table, super::super::Contingency::of_matrix(&other, &labels).unwrap());
+        let twice = UnorderedView::new(4, &[0i32, 1, 4], &[1, 2, 0, 2], &[1u8; 4], Entries::Whole).unwrap();
+        assert!(twice.is_none());
+        let beyond = UnorderedView::new(4, &[0i32, 2], &[4, 0], &[1u8; 2], Entries::Whole).unwrap_err();
+        assert!(beyond.to_string().contains("beyond 4"));
+    }
 
     #[test]
     fn reads_in_place_what_is_above_zero() {
