@@ -36,6 +36,11 @@ def plot_size_curve(results: Any, measure: str | None = None, *, ax: Any = None)
         error = error.fillna(0).values
         ax.fill_between(means.index, means.values - error, means.values + error, color=line.get_color(), alpha=0.15, lw=0)
     ax.set(xscale="log", xlabel="features", ylabel=measure, title=f"{measure} by number of features")
+    # The sizes themselves, as long as their names do not overlap: powers of ten are few here.
+    sizes = sorted(rows["features"].unique().tolist())
+    shown = [size for at, size in enumerate(sizes) if at == 0 or size >= 1.4 * sizes[at - 1]]
+    ax.set_xticks(shown, [f"{size:,}" for size in shown])
+    ax.set_xticks([], minor=True)
     ax.grid(alpha=0.3)
     ax.legend(fontsize="small", frameon=False)
     return ax
