@@ -108,7 +108,7 @@ impl PyNodes {
         let rows: Vec<usize> = (0..self.counts.len()).collect();
         progressive.answers = match &hierarchy.answers {
             Some(answers) => answers.parse().map_err(to_py)?,
-            None => Answers::of_documents(&self.counts, &rows),
+            None => Answers::of_documents(&self.counts, &rows, true),
         };
         let states = states
             .iter()

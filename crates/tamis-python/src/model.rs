@@ -116,7 +116,7 @@ fn fit_counts(
         options.folds = how.folds.unwrap_or(options.folds);
         options.answers = match how.hierarchy.as_ref().and_then(|h| h.answers.as_deref()) {
             Some(answers) => answers.parse()?,
-            None => Answers::of_documents(counts, &rows),
+            None => Answers::of_documents(counts, &rows, how.threshold.is_some()),
         };
         let trained = fit_taxonomy(counts, &rows, text, forest, &options, progress)?;
         return Ok((trained.model, json!({ "trials": [], "thresholds": null })));

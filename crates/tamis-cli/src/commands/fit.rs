@@ -215,7 +215,7 @@ fn along(
         least_utility: h.least_utility.unwrap_or(default.least_utility),
         imbalance: h.imbalance,
         folds: args.folds.unwrap_or(default.folds),
-        answers: h.answers.unwrap_or_else(|| Answers::of_documents(counts, rows)),
+        answers: h.answers.unwrap_or_else(|| Answers::of_documents(counts, rows, args.threshold.is_some())),
         seed: global.seed,
     };
     let begin = std::time::Instant::now();

@@ -28,12 +28,14 @@ impl Answers {
     /// most), at least one where each has a label.
     ///
     /// Every pipeline has thresholds that are good for itself; over hundreds of nodes their mistakes add up, and where
-    /// documents have one label, probabilities that compete decide better (docs/benchmarks.md).
-    pub fn of_documents(counts: &Counts, rows: &[usize]) -> Self {
+    /// documents have one label, probabilities that compete decide better (docs/benchmarks.md). Somebody who asks for
+    /// thresholds by name gets them: then one path of those they accept.
+    pub fn of_documents(counts: &Counts, rows: &[usize], thresholds_asked_for: bool) -> Self {
         let labels = |&row: &usize| counts.assignments.row_indices(row).len();
         let all: usize = rows.iter().map(labels).sum();
         match rows.iter().map(labels).min() {
             Some(0) | None => Self::All,
+            _ if all as f64 <= 1.1 * rows.len() as f64 && thresholds_asked_for => Self::One,
             _ if all as f64 <= 1.1 * rows.len() as f64 => Self::Best,
             _ => Self::AtLeastOne,
         }
@@ -57,7 +59,10 @@ pub fn fit_taxonomy(
     let mean = labels as f64 / rows.len().max(1) as f64;
     choices.push(match options.answers {
         Answers::One => {
-            format!("Training documents have {mean:.2} labels on average; each document is given one path.")
+            format!(
+                "Training documents have {mean:.2} labels on average; each document is given one path: of the nodes that \
+                 thresholds accept, and those above them, the most likely (--answers best decides without thresholds)."
+            )
         }
         Answers::Best => format!(
             "Training documents have {mean:.2} labels on average; each document is given the path on which it most likely \
