@@ -21,9 +21,9 @@ fn page(title: &str, what: &str) -> Result<String> {
     let mut page = format!("# {title}\n\nMade by `cargo xtask docs` from `tamis list {what}`; do not edit.\n\n");
     for (number, line) in rows.lines().enumerate() {
         let cells: Vec<String> = line.split('\t').map(|cell| cell.replace('|', "\\|")).collect();
-        page.push_str(&format!("| {} |\n", cells.join(" | ")));
+        page.extend(["| ", &cells.join(" | "), " |\n"]);
         if number == 0 {
-            page.push_str(&format!("|{}\n", "---|".repeat(cells.len())));
+            page.extend(["|", &"---|".repeat(cells.len()), "\n"]);
         }
     }
     Ok(page)

@@ -19,9 +19,9 @@ pub(crate) fn cargo() -> Command {
 
 /// Runs a command that must succeed.
 pub(crate) fn check(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("cannot start {:?}", command.get_program()))?;
+    let status = command.status().with_context(|| format!("cannot start {}", command.get_program().display()))?;
     if !status.success() {
-        bail!("{:?} failed: {status}", command.get_program());
+        bail!("{} failed: {status}", command.get_program().display());
     }
     Ok(())
 }
@@ -31,9 +31,9 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
     let output = command
         .stderr(std::process::Stdio::inherit())
         .output()
-        .with_context(|| format!("cannot start {:?}", command.get_program()))?;
+        .with_context(|| format!("cannot start {}", command.get_program().display()))?;
     if !output.status.success() {
-        bail!("{:?} failed: {}", command.get_program(), output.status);
+        bail!("{} failed: {}", command.get_program().display(), output.status);
     }
     Ok(String::from_utf8(output.stdout)?)
 }

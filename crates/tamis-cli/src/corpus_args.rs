@@ -150,10 +150,10 @@ impl CorpusArgs {
 
 /// Finds and recognises a corpus.
 pub(crate) fn open(paths: &[PathBuf], read: &ReadArgs, global: &Global) -> anyhow::Result<Source> {
-    if let [path] = paths {
-        if let Some(name) = path.to_str().and_then(|p| p.strip_prefix("synth:")) {
-            return Ok(Source::Built(built_in(name, global.seed)?));
-        }
+    if let [path] = paths
+        && let Some(name) = path.to_str().and_then(|p| p.strip_prefix("synth:"))
+    {
+        return Ok(Source::Built(built_in(name, global.seed)?));
     }
     Ok(Source::Files(tamis::corpus::open(paths, &read.options())?))
 }

@@ -89,10 +89,11 @@ impl Rows {
         }
         for column in 0..self.header.len() {
             let numeric = self.rows.iter().map(|r| r[column].as_str()).filter(|c| !c.is_empty());
-            if numeric.clone().next().is_some() && numeric.clone().all(looks_numeric) {
-                if let Some(column) = table.column_mut(column) {
-                    column.set_cell_alignment(CellAlignment::Right);
-                }
+            if numeric.clone().next().is_some()
+                && numeric.clone().all(looks_numeric)
+                && let Some(column) = table.column_mut(column)
+            {
+                column.set_cell_alignment(CellAlignment::Right);
             }
         }
         table
@@ -142,7 +143,7 @@ pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(c);

@@ -80,7 +80,7 @@ fn built_in(shape: &str, documents: u64, seed: u64) -> PyResult<(Vec<String>, Ve
             Body::Tokens(tokens) => tokens.join(" "),
             Body::Counts(_) => String::new(),
         });
-        labels.push(document.labels.into_iter().map(|l| l.into_owned()).collect());
+        labels.push(document.labels.into_iter().map(std::borrow::Cow::into_owned).collect());
         test.push(document.part == Some(Part::Test));
     }
     Ok((texts, labels, test))

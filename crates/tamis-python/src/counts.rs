@@ -30,7 +30,7 @@ pub(crate) struct PyCounts {
 
 fn counted(documents: &Arc<Labelled>, text: &str, memory: usize, py: Python<'_>, how: How) -> PyResult<PyCounts> {
     let text = text_options(text)?;
-    let source = Source::new(documents);
+    let source = Source::of(documents);
     let options = CountOptions { text: text.clone(), memory, ..CountOptions::default() };
     let (contingency, report) =
         run(py, how, move |progress| count_contingency(source, Counted::All, &options, progress))?;

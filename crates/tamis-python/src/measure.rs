@@ -36,7 +36,7 @@ fn judge(
     let of = |row: usize| decided.as_ref().map_or(&[][..], |d| d.row_indices(row));
     match scores {
         Some(scores) => {
-            Scores::new(scores, None)?.for_each(|row, ranked| evaluation.add(ranked, of(row), truth.row_indices(row)))
+            Scores::new(scores, None)?.for_each(|row, ranked| evaluation.add(ranked, of(row), truth.row_indices(row)));
         }
         None => (0..truth.rows()).for_each(|row| evaluation.add(&[], of(row), truth.row_indices(row))),
     }

@@ -271,7 +271,7 @@ impl PyModel {
         let text = text_options(text)?;
         let fitting: Fitting = options(fitting)?;
         let documents = labelled(texts, &labels, &names)?;
-        let source = Source::new(&documents);
+        let source = Source::of(&documents);
         let (model, report) = run(py, how, move |progress| {
             let (counts, _) = count(source, &CountOptions { text: text.clone(), ..CountOptions::default() }, progress)?;
             fit_counts(&counts, &text, &fitting, progress)

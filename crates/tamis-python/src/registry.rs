@@ -17,7 +17,6 @@ fn registry(what: &str) -> PyResult<(Vec<&'static str>, Vec<Vec<String>>)> {
         "selectors" => (
             &["name", "what", "formula", "source"],
             Score::all()
-                .into_iter()
                 .map(|score| {
                     let spec = score.formula().spec();
                     own(&[&score.to_string(), spec.title, spec.formula, spec.source])

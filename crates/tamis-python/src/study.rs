@@ -105,7 +105,7 @@ impl PyStudy {
         how: How,
     ) -> PyResult<Self> {
         let documents = labelled(texts, &labels, &names)?;
-        let batches = Source::new(&documents);
+        let batches = Source::of(&documents);
         run(py, how, |progress: &dyn Progress| {
             let (plan, text, seed) = plan_of(plan, &changes, seed)?;
             let counting = CountOptions { text: plan.corpus.text.options()?, ..CountOptions::default() };
@@ -158,7 +158,7 @@ fn study_report(folder: PathBuf) -> PyResult<()> {
         let figures = folder.join("figures");
         std::fs::create_dir_all(&figures).map_err(|e| Error::io(&figures, e))?;
         for (name, svg) in page.figures() {
-            save(figures.join(format!("{name}.svg")), &svg)?;
+            save(figures.join(format!("{name}.svg")), svg)?;
         }
         tamis::study::write_csv(&record.rows, folder.join("rows.csv"))
     };

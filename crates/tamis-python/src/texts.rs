@@ -142,7 +142,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn new(documents: &Arc<Labelled>) -> Box<dyn Batches> {
+    pub(crate) fn of(documents: &Arc<Labelled>) -> Box<dyn Batches> {
         Box::new(Self { documents: Arc::clone(documents), next: 0 })
     }
 }
@@ -229,8 +229,8 @@ impl Terms {
     }
 
     /// How to make it again: for pickle and copy.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, (Vec<String>,))> {
-        Ok((slf.get_type(), (slf.get().0.iter().map(str::to_owned).collect(),)))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (Vec<String>,)) {
+        (slf.get_type(), (slf.get().0.iter().map(str::to_owned).collect(),))
     }
 }
 
@@ -251,7 +251,7 @@ fn count_texts<'py>(
     let text = text_options(text)?;
     let documents = Arc::new(Labelled::bare(Texts::Strings(texts)));
     let vocabulary = vocabulary.map(|terms| Arc::clone(&terms.get().0));
-    let source = Source::new(&documents);
+    let source = Source::of(&documents);
     let (terms, offsets, indices, values, lengths) = run(py, how, move |progress| {
         let options = CountOptions { text, memory, vocabulary: vocabulary.clone(), ..CountOptions::default() };
         let (counts, _) = count(source, &options, progress)?;

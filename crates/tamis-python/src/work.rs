@@ -21,6 +21,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs work in a thread beside the caller's, which meanwhile looks for signals: Python shows them to its main thread
 /// only.
+#[allow(clippy::redundant_closure_for_method_calls)] // the method of `Python` is not general enough in its lifetime
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     how: How,

@@ -242,7 +242,7 @@ impl Served {
         })?
     }
 
-    fn label_line<'a>(facts: LabelFacts<'a>) -> LabelLine<'a> {
+    fn label_line(facts: LabelFacts<'_>) -> LabelLine<'_> {
         LabelLine {
             label: facts.id,
             name: facts.name,

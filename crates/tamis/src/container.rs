@@ -91,7 +91,7 @@ impl Builder {
         let mut sections = Vec::with_capacity(self.sections.len());
         for (name, width, bytes) in &self.sections {
             let compressed = if self.small { compress(*name, *width, bytes)? } else { None };
-            sections.push(compressed.unwrap_or_else(|| (*name, Cow::Borrowed(bytes))));
+            sections.push(compressed.unwrap_or((*name, Cow::Borrowed(bytes))));
         }
         for (name, bytes) in &sections {
             table.extend(name);

@@ -100,10 +100,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             args.bind
         );
     }
-    if let Some(folder) = &args.study {
-        if !folder.is_dir() {
-            bail!("--study {}: no such folder", folder.display());
-        }
+    if let Some(folder) = &args.study
+        && !folder.is_dir()
+    {
+        bail!("--study {}: no such folder", folder.display());
     }
     let models = args.models.iter().map(|m| ModelSource::parse(m)).collect::<tamis::Result<_>>()?;
     let threads = rayon::current_num_threads();

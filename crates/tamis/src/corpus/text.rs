@@ -143,7 +143,7 @@ impl TextOptions {
     /// The options with stemming by a language's Snowball algorithm.
     pub fn stemmed(mut self, language: &str) -> Result<Self> {
         self.stem = Some(algorithm(language)?.name().to_owned());
-        self.stem_date = SNOWBALL_DATE.to_owned();
+        SNOWBALL_DATE.clone_into(&mut self.stem_date);
         Ok(self)
     }
 

@@ -219,7 +219,7 @@ impl Page {
                 |r| format!("F1 {:.2}, {} test documents", r.f1, r.tally.support()),
             );
             if let Some(threshold) = threshold {
-                remark.push_str(&format!(", threshold {}", short(threshold)));
+                remark.extend([", threshold ", &short(threshold)]);
             }
             nodes.push(TreeNode {
                 depth: taxonomy.depth(node) - 1,

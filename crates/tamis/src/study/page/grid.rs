@@ -31,14 +31,14 @@ pub(super) fn arena_section(page: &mut Page, plan: &Plan, arena: &Arena, summari
         for (what, map) in figures::dots(arena) {
             page.figure(&name(&what), map, "Darker: more splits. Hover for the sign test.");
         }
-        if plan.name == "olsson-preliminary" {
-            if let Some(map) = figures::paper_dots(arena) {
-                page.figure(
-                    &name("paper-table2"),
-                    map,
-                    "From our copy of the paper (olsson table 2): a dot stands for at least one win of five.",
-                );
-            }
+        if plan.name == "olsson-preliminary"
+            && let Some(map) = figures::paper_dots(arena)
+        {
+            page.figure(
+                &name("paper-table2"),
+                map,
+                "From our copy of the paper (olsson table 2): a dot stands for at least one win of five.",
+            );
         }
         if let Some(map) = figures::cuts(arena, 1, 5) {
             page.figure(
