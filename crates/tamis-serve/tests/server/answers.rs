@@ -126,7 +126,7 @@ fn words_add_up_to_the_score_and_are_found_in_the_text() {
     assert_eq!(found, ["Puck", "PUCK", "ice", "wheat"]);
     assert!((spans.iter().map(|s| s.1).sum::<f64>() - sum).abs() < 1e-9);
     assert_eq!(why["words"].as_array().unwrap().iter().find(|w| w["word"] == "puck").unwrap()["count"], 2);
-    assert!(spans[0].1 > 0.0 && spans[3].1 < 0.0, "{spans:?}");
+    assert!(spans[0].1 > 0.0 && spans[3].1 < spans[0].1 / 4.0, "{spans:?}");
     // Without a label: those decided, or the best.
     let decided = post(server.address, "/v1/explain", &json!({ "text": TEXT })).json();
     let explained: Vec<&Value> = decided["explained"].as_array().unwrap().iter().map(|e| &e["label"]).collect();
