@@ -135,7 +135,7 @@ impl Model {
             }
         };
         let apart = |list: Vec<(u32, f64)>| {
-            let (for_it, against): (Vec<_>, Vec<_>) = list.into_iter().partition(|(_, weight)| *weight >= 0.0);
+            let (for_it, against): (Vec<_>, Vec<_>) = list.into_iter().partition(|(_, weight)| *weight > 0.0);
             LabelWords { for_it, against }
         };
         Ok(lists.into_iter().map(apart).collect())
@@ -206,10 +206,12 @@ fn sort(words: &mut [WordShare]) {
 
 /// The `top` largest weights and the `top` smallest below 0, each by how much they say.
 fn largest_of_both(mut list: Vec<(u32, f64)>, top: usize) -> Vec<(u32, f64)> {
+    // A weight of 0 speaks neither for nor against.
+    list.retain(|(_, weight)| *weight != 0.0);
     list.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
     let (mut for_it, mut against) = (0, 0);
     list.retain(|(_, weight)| {
-        let seen = if *weight >= 0.0 { &mut for_it } else { &mut against };
+        let seen = if *weight > 0.0 { &mut for_it } else { &mut against };
         *seen += 1;
         *seen <= top
     });
