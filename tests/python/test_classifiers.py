@@ -95,7 +95,8 @@ def test_svm_reaches_liblinears_objective_and_predictions(tamis, corpus, tmp_pat
     assert ((scores >= 0) == (theirs >= 0)).mean() >= 0.999
 
 
-def test_svm_one_vs_one_votes_like_liblinear_on_pairs(corpus, classify):
+@pytest.mark.parametrize(("loss", "theirs"), [("hinge", "hinge"), ("squared", "squared_hinge")])
+def test_svm_one_vs_one_votes_like_liblinear_on_pairs(corpus, classify, loss, theirs):
     if (corpus.members.sum(1) != 1).any():
         pytest.skip("pairs of classes need one class for each document")
     x, x_test = corpus.tfidf(corpus.train), corpus.tfidf(corpus.test)
@@ -104,12 +105,12 @@ def test_svm_one_vs_one_votes_like_liblinear_on_pairs(corpus, classify):
     for b in range(len(corpus.labels)):
         for a in range(b):
             rows = (y == a) | (y == b)
-            svc = LinearSVC(C=1, loss="hinge", dual=True, intercept_scaling=1, tol=1e-7, max_iter=200_000, random_state=0)
+            svc = LinearSVC(C=1, loss=theirs, dual=True, intercept_scaling=1, tol=1e-7, max_iter=200_000, random_state=0)
             chosen = svc.fit(x[rows], y[rows]).predict(x_test)
             votes[:, a] += chosen == a
             votes[:, b] += chosen == b
     # Votes decide; what is below one vote orders labels with equal votes.
-    scores = corpus.scores(classify("svm(multi=ovo)", corpus.test_path))
+    scores = corpus.scores(classify(f"svm(loss={loss},multi=ovo)", corpus.test_path))
     agree = (np.round(scores) == votes).all(1)
     assert agree.mean() >= 0.98
     assert np.abs(np.round(scores) - votes).max() <= 2
