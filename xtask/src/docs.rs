@@ -1,8 +1,11 @@
 //! `cargo xtask docs`: pages made from the code, so that they cannot go stale unseen.
 
+use std::path::Path;
+use std::process::Command;
+
 use anyhow::{Context, Result, bail};
 
-use crate::run::{capture, cargo, root};
+use crate::run::{capture, program, root};
 
 /// Each page: file, title, and what `tamis list` is asked for.
 const PAGES: &[(&str, &str, &str)] = &[
@@ -15,9 +18,8 @@ const PAGES: &[(&str, &str, &str)] = &[
 ];
 
 /// The list as a Markdown table.
-fn page(title: &str, what: &str) -> Result<String> {
-    let command = ["run", "--quiet", "--package", "tamis-cli", "--", "list", what, "--format", "tsv"];
-    let rows = capture(cargo().args(command))?;
+fn page(program: &Path, title: &str, what: &str) -> Result<String> {
+    let rows = capture(Command::new(program).args(["list", what, "--format", "tsv"]))?;
     let mut page = format!("# {title}\n\nMade by `cargo xtask docs` from `tamis list {what}`; do not edit.\n\n");
     for (number, line) in rows.lines().enumerate() {
         let cells: Vec<String> = line.split('\t').map(|cell| cell.replace('|', "\\|")).collect();
@@ -31,16 +33,18 @@ fn page(title: &str, what: &str) -> Result<String> {
 
 /// Writes all pages.
 pub(crate) fn write() -> Result<()> {
+    let program = program()?;
     for (file, title, what) in PAGES {
-        std::fs::write(root().join(file), page(title, what)?).with_context(|| (*file).to_owned())?;
+        std::fs::write(root().join(file), page(&program, title, what)?).with_context(|| (*file).to_owned())?;
     }
     Ok(())
 }
 
 /// Fails when a page is not what the code says.
 pub(crate) fn check() -> Result<()> {
+    let program = program()?;
     for (file, title, what) in PAGES {
-        if std::fs::read_to_string(root().join(file)).unwrap_or_default() != page(title, what)? {
+        if std::fs::read_to_string(root().join(file)).unwrap_or_default() != page(&program, title, what)? {
             bail!("{file} is stale: run `cargo xtask docs`");
         }
     }

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::run::{capture, cargo, check, exists, python, python_with, root};
+use crate::run::{capture, cargo, check, exists, program, python, python_with, root};
 use crate::wheel::{self, Profile};
 
 /// Runs all tests; a filter is passed to nextest and skips the rest.
@@ -52,10 +52,7 @@ fn pytest() -> Result<()> {
     java()?;
     wheel::install(Profile::Dev)?;
     // The binary that the Rust tests ran is the one that Python compares with its own libraries.
-    check(cargo().args(["build", "--quiet", "--package", "tamis-cli"]))?;
-    let target = capture(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
-    let target: serde_json::Value = serde_json::from_str(&target)?;
-    let binary = std::path::Path::new(target["target_directory"].as_str().unwrap_or("target")).join("debug/tamis");
+    let binary = program()?;
     let pytest = || {
         let mut command = Command::new(&python);
         command.current_dir(root()).env("TAMIS_BIN", &binary).args([
@@ -86,10 +83,7 @@ fn browser() -> Result<()> {
         check(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(install))?;
     }
     let python = python_with("tests/browser/requirements.txt")?;
-    check(cargo().args(["build", "--quiet", "--package", "tamis-cli"]))?;
-    let metadata = capture(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
-    let binary = std::path::Path::new(metadata["target_directory"].as_str().unwrap_or("target")).join("debug/tamis");
+    let binary = program()?;
     let pytest = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "tests/browser"];
     check(Command::new(python).current_dir(root()).env("TAMIS_BIN", binary).args(pytest))
 }
