@@ -72,10 +72,10 @@ pub(crate) fn python_with(requirements: &str) -> Result<PathBuf> {
     Ok(python)
 }
 
-/// Builds the program as the tests of the workspace do, and says where it is. With the whole workspace selected, features
-/// are those of the tests, so nothing is compiled a second time.
+/// Builds the program together with the tests of the workspace, which need it, and says where it is. By itself it would be
+/// compiled again: other packages and their tests turn on other features of the same dependencies.
 pub(crate) fn program() -> Result<PathBuf> {
-    check(cargo().args(["build", "--quiet", "--workspace", "--bin", "tamis"]))?;
+    check(cargo().args(["test", "--quiet", "--no-run", "--workspace"]))?;
     let metadata = capture(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
     Ok(Path::new(metadata["target_directory"].as_str().unwrap_or("target")).join("debug/tamis"))
