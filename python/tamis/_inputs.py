@@ -31,7 +31,8 @@ def texts(raw: Any, encoding: str = "utf-8", decode_error: str = "strict") -> li
     """Raw documents as a list of strings, refused as CountVectorizer refuses them."""
     if isinstance(raw, (str, bytes)):
         raise ValueError("Iterable over raw text documents expected, string object received.")
-    documents = raw.tolist() if hasattr(raw, "tolist") else list(raw)
+    # A list is read as it is: a copy would touch every string once more, and they lie all over the memory.
+    documents = raw if type(raw) is list else raw.tolist() if hasattr(raw, "tolist") else list(raw)
     if not isinstance(documents, list):
         raise ValueError("Iterable over raw text documents expected, a single value received.")
     if set(map(type, documents)) <= {str}:
