@@ -55,7 +55,6 @@ impl PyCounts {
 
     /// Counts an Arrow column of texts.
     #[staticmethod]
-    #[allow(clippy::too_many_arguments)]
     fn of_column(
         py: Python<'_>,
         offsets: PyReadonlyArray1<'_, i64>,
@@ -97,7 +96,6 @@ impl PyCounts {
 
     /// Takes numbers counted elsewhere; terms and labels ascend.
     #[staticmethod]
-    #[allow(clippy::too_many_arguments)]
     fn from_parts(
         terms: Vec<PyBackedStr>,
         labels: Vec<PyBackedStr>,

@@ -178,7 +178,6 @@ impl PyFilter {
 
 /// Thresholds along one pipeline: scores are levels × documents. What `tamis calibrate --format json` prints.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 fn calibrate(
     py: Python<'_>,
     levels: Vec<String>,

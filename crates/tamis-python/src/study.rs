@@ -93,7 +93,6 @@ impl PyStudy {
 
     /// A plan on texts.
     #[staticmethod]
-    #[allow(clippy::too_many_arguments)]
     fn on_texts(
         py: Python<'_>,
         plan: &str,

@@ -212,10 +212,15 @@ impl<'a, I: Offset, V: Number> UnorderedView<'a, I, V> {
         entries: Entries,
     ) -> Result<Option<Self>> {
         let view = CsrView::checked(columns, offsets, indices, values, entries, false)?;
-        // The row in which a column was seen last, plus one.
-        let mut seen = vec![0u32; columns];
+        // The row in which a column was seen last, plus one. A row that ascends needs no such look.
+        let mut seen = Vec::new();
         for (row, w) in offsets.windows(2).enumerate() {
-            for column in &indices[w[0].place()..w[1].place()] {
+            let own = &indices[w[0].place()..w[1].place()];
+            if own.windows(2).all(|c| c[0].place() < c[1].place()) {
+                continue;
+            }
+            seen.resize(columns, 0u32);
+            for column in own {
                 let seen = &mut seen[column.place()];
                 if *seen == row as u32 + 1 {
                     return Ok(None);
