@@ -75,17 +75,20 @@ fn main() {
         }
         let texts = Arc::new(load());
         let megabytes = texts.iter().map(String::len).sum::<usize>() as f64 / 1e6;
-        let run = || count(Box::new(Texts(Arc::clone(&texts), 0)), &options, &Silent).expect("counts").0;
+        let run = |options| count(Box::new(Texts(Arc::clone(&texts), 0)), options, &Silent).expect("counts").0;
         if name == "advisories" {
-            let counts = with_threads(2, run);
+            let counts = with_threads(2, || run(&options));
             report("advisories: peak memory with the texts", peak_mb(), "MB", "");
             drop(counts);
         }
-        for threads in [1, 2] {
-            let (seconds, counts) = with_threads(threads, || best(5, run));
-            let note =
-                format!("{megabytes:.0} MB, {} terms, {} entries", counts.vocabulary.len(), counts.matrix.entries());
-            report(&format!("{name}: text to counts, {threads} thread(s)"), megabytes / seconds, "MB/s", &note);
+        for (words, options) in [("", &options), (", Unicode words", &CountOptions::default())] {
+            for threads in [1, 2] {
+                let (seconds, counts) = with_threads(threads, || best(5, || run(options)));
+                let (terms, entries) = (counts.vocabulary.len(), counts.matrix.entries());
+                let note = format!("{megabytes:.0} MB, {terms} terms, {entries} entries");
+                let what = format!("{name}: text to counts{words}, {threads} thread(s)");
+                report(&what, megabytes / seconds, "MB/s", &note);
+            }
         }
     }
     if wanted("file") {

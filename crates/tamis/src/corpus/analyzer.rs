@@ -33,6 +33,8 @@ pub struct Analyzer {
     tails: Vec<u32>,
     /// Where a word takes its final form.
     form: String,
+    /// Whether an ASCII spelling that was not seen before is a term that was not seen before: then nobody has to look.
+    plain: bool,
 }
 
 impl Analyzer {
@@ -49,6 +51,7 @@ impl Analyzer {
             chains: FxHashMap::default(),
             tails: Vec::new(),
             form: String::new(),
+            plain: is_plain(options),
         })
     }
 
@@ -80,6 +83,8 @@ impl Analyzer {
                 }
             }
             Body::Counts(counts) => {
+                // Their terms are not in the table of words.
+                self.plain = false;
                 for (term, count) in counts {
                     visit(self.terms.intern(term), *count);
                 }
@@ -112,10 +117,24 @@ impl Analyzer {
     /// Decides about a spelling that was not seen before, and remembers.
     #[cold]
     #[inline(never)]
-    fn new_word(&mut self, word: &str, vacant: Vacant) -> u32 {
-        let Self { options, stemmer, stop_words, raw, terms, grams, form, .. } = self;
+    fn new_word(&mut self, word: &str, mut vacant: Vacant) -> u32 {
+        let Self { options, stemmer, stop_words, raw, terms, grams, form, plain, .. } = self;
         let decided = match (decide(options, stemmer.as_ref(), stop_words, word, form), options.char_ngrams) {
             (None, _) => DROPPED,
+            (Some(term), None) if *plain && word.is_ascii() => terms.push_new(term),
+            (Some(term), None) if *plain && term.is_ascii() => {
+                // A few letters beyond ASCII have a small one within (the sign of Kelvin): the word may be known.
+                let known = raw.find(term.as_bytes(), 0, term.len());
+                let known = known.unwrap_or_else(|vacant| {
+                    let new = terms.push_new(term);
+                    raw.store(vacant, term, new);
+                    new
+                });
+                if let Err(moved) = raw.find(word.as_bytes(), 0, word.len()) {
+                    vacant = moved;
+                }
+                known
+            }
             (Some(term), None) => terms.intern(term),
             (Some(term), Some((low, high))) => {
                 grams.push(character_ngrams(term, low, high).map(|gram| terms.intern(&gram)).collect());
@@ -181,6 +200,7 @@ impl Analyzer {
         self.terms.clear();
         self.grams.clear();
         self.chains.clear();
+        self.plain = is_plain(&self.options);
     }
 
     /// Bytes held on the heap, about.
@@ -190,6 +210,11 @@ impl Analyzer {
             + self.grams.iter().map(|g| g.len() * 4 + 16).sum::<usize>()
             + self.chains.capacity() * 13
     }
+}
+
+/// Whether two ASCII words are one term only if they differ in nothing but case, and terms are made of nothing but words.
+fn is_plain(options: &TextOptions) -> bool {
+    options.stem.is_none() && options.digits != Digits::Fold && options.ngrams == 1 && options.char_ngrams.is_none()
 }
 
 /// The term of a raw word, written into `form`, or `None` when it is dropped.
@@ -308,6 +333,27 @@ mod tests {
     #[test]
     fn canonical_forms_are_one_term() {
         assert_eq!(terms(&TextOptions::default(), "caf\u{e9} cafe\u{301} CAFÉ"), ["café", "café", "café"]);
+    }
+
+    /// Whatever way a term is reached, it is one.
+    #[test]
+    fn terms_are_distinct() {
+        let long = "Electroencephalographically";
+        let texts = [long, "kelvin 5\u{212a} \u{212a}elvin", &long.to_lowercase(), "5k ANGSTROM \u{212b}ngstrom ångstrom"];
+        for lowercase in [false, true] {
+            let mut analyzer = Analyzer::new(&TextOptions { lowercase, ..TextOptions::default() }).unwrap();
+            for _ in 0..2 {
+                for text in texts {
+                    analyzer.analyze(&Body::Text(text.into()), |_, _| {});
+                }
+                analyzer.analyze(&Body::Counts(vec![("kelvin".into(), 3), ("fresh".into(), 1)]), |_, _| {});
+                analyzer.analyze(&Body::Text("fresh kelvin new".into()), |_, _| {});
+                let all: Vec<&str> = (0..analyzer.terms() as u32).map(|t| analyzer.term(t)).collect();
+                let distinct: std::collections::BTreeSet<&str> = all.iter().copied().collect();
+                assert_eq!(all.len(), distinct.len(), "{all:?}");
+                assert_eq!(all.contains(&"5K"), !lowercase, "{all:?}");
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use super::counter::{CountOptions, Pruned};
 use super::interner::Interner;
-use super::tally::{Names, Rows, Tallied};
+use super::names::{Names, sorted};
+use super::tally::{Rows, Tallied};
 use super::{Contingency, Counts, Csr, Vocabulary};
 use crate::corpus::{Part, Skipped};
 use crate::{Error, Result};
@@ -26,27 +27,31 @@ const UNKNOWN: u32 = u32::MAX;
 /// A term outside the user's vocabulary.
 const REFUSED: u32 = u32::MAX - 1;
 
+/// Bytes that a name takes beside its text: its end, its place in the table and its number.
+const NAME_BYTES: usize = size_of::<usize>() + 9 + 4;
+
 /// What the merge knows of a worker's numbering.
 #[derive(Default)]
 struct Translation {
     /// All names announced, so that a pruned term that comes back can be numbered anew.
-    announced: Vec<Names>,
-    /// For each worker number: announcement and place in it.
-    origin: Vec<(u32, u32)>,
+    names: Names,
     shared: Vec<u32>,
+    /// How many names were put into the shared numbering as they came, the first ones.
+    settled: usize,
 }
 
 impl Translation {
-    fn announce(&mut self, names: Names) {
-        let block = self.announced.len() as u32;
-        self.origin.extend((0..names.len() as u32).map(|at| (block, at)));
-        self.shared.resize(self.origin.len(), UNKNOWN);
-        self.announced.push(names);
+    fn announce(&mut self, names: &Names) {
+        self.names.append(names);
+        self.shared.resize(self.names.len(), UNKNOWN);
     }
 
-    fn name(&self, id: u32) -> &str {
-        let (block, at) = self.origin[id as usize];
-        self.announced[block as usize].get(at as usize)
+    /// Gives all names shared numbers.
+    fn settle(&mut self, shared: &mut Interner) {
+        for id in self.settled..self.names.len() {
+            self.shared[id] = shared.intern(self.names.get(id as u32));
+        }
+        self.settled = self.names.len();
     }
 }
 
@@ -60,8 +65,9 @@ enum Numbers {
 /// Collects batches in corpus order.
 ///
 /// As a rule a batch stays in its worker's numbers until the corpus has ended, and its terms are looked at once, when
-/// their final places are known. Where terms may have to be numbered anew (after pruning or a fold) or left out (a
-/// user's vocabulary), every batch is translated as it comes.
+/// their final places are known: the names of all workers are sorted together, and no shared numbers are needed. Where
+/// terms may have to be numbered anew (after pruning or a fold) or left out (a user's vocabulary), every batch is
+/// translated as it comes.
 pub(super) struct Merger {
     memory: usize,
     mode: Mode,
@@ -164,14 +170,14 @@ impl Merger {
 
     pub(super) fn add(&mut self, batch: Tallied) -> Result<()> {
         let worker = batch.worker;
-        self.add_rows(worker, batch.new_terms, batch.rows);
+        self.add_rows(worker, &batch.new_terms, batch.rows);
         let labels = &mut self.labels[worker];
-        labels.announce(batch.new_labels);
+        labels.announce(&batch.new_labels);
         let mut start = 0;
         for &end in &batch.label_ends {
             for &label in &batch.labels[start..end] {
                 if labels.shared[label as usize] == UNKNOWN {
-                    labels.shared[label as usize] = self.label_names.intern(labels.name(label));
+                    labels.shared[label as usize] = self.label_names.intern(labels.names.get(label));
                 }
                 self.label_indices.push(labels.shared[label as usize]);
             }
@@ -191,25 +197,29 @@ impl Merger {
             self.parts.extend(batch.parts);
             self.dates.extend(batch.dates);
         }
-        match self.mode {
-            Mode::Fold { chunk, .. } if self.prunable_bytes() > chunk => self.fold(),
-            Mode::Keep if self.prunable_bytes() + self.fixed_bytes() > self.memory => self.prune()?,
-            _ => {}
+        let mode = self.mode;
+        match mode {
+            Mode::Fold { chunk, .. } => {
+                if self.outgrows(0, chunk) {
+                    self.fold();
+                }
+                Ok(())
+            }
+            Mode::Keep if self.outgrows(self.fixed_bytes(), self.memory) => self.prune(),
+            Mode::Keep => Ok(()),
         }
-        Ok(())
     }
 
-    fn add_rows(&mut self, worker: usize, new_terms: Names, mut rows: Rows) {
+    fn add_rows(&mut self, worker: usize, new_terms: &Names, mut rows: Rows) {
         let Self { terms, term_names, vocabulary, .. } = self;
         let translation = &mut terms[worker];
-        let known = translation.shared.len() as u32;
         translation.announce(new_terms);
         let mut numbers = Numbers::Worker(worker);
         if self.translate_at_once {
             rows = rows.map(|term| {
                 let shared = translation.shared[term as usize];
                 let shared = if shared == UNKNOWN {
-                    let name = translation.name(term);
+                    let name = translation.names.get(term);
                     let wanted = vocabulary.as_ref().is_none_or(|v| v.id(name).is_some());
                     let shared = if wanted { term_names.intern(name) } else { REFUSED };
                     translation.shared[term as usize] = shared;
@@ -220,11 +230,6 @@ impl Merger {
                 (shared != REFUSED).then_some(shared)
             });
             numbers = Numbers::Shared;
-        } else {
-            // What is announced with a batch occurs in it.
-            for term in known..translation.shared.len() as u32 {
-                translation.shared[term as usize] = term_names.intern(translation.name(term));
-            }
         }
         self.entries += rows.entries();
         self.documents += rows.len();
@@ -235,17 +240,33 @@ impl Merger {
     fn settle(&mut self, which: impl Fn(Numbers) -> bool) {
         for (numbers, rows) in self.batches.iter_mut().filter(|(numbers, _)| which(*numbers)) {
             if let Numbers::Worker(worker) = *numbers {
-                let shared = &self.terms[worker].shared;
-                *rows = rows.map(|term| Some(shared[term as usize]));
+                let translation = &mut self.terms[worker];
+                translation.settle(&mut self.term_names);
+                *rows = rows.map(|term| Some(translation.shared[term as usize]));
                 *numbers = Numbers::Shared;
             }
         }
     }
 
-    /// What pruning can free. Counted from lengths, not allocations, so that it is the same for any threads; the
-    /// workers' tables have their own share of the bound.
-    fn prunable_bytes(&self) -> usize {
-        self.entries * 8 + self.term_names.len() * 4 + self.term_names.bytes_needed()
+    /// What pruning can free, with this many names outside the shared numbering.
+    fn prunable_bytes(&self, other_names: usize, other_text: usize) -> usize {
+        let names = self.term_names.names();
+        self.entries * 8 + (names.len() + other_names) * NAME_BYTES + names.text_bytes(0) + other_text
+    }
+
+    /// Whether pruning or folding has to free something. Counted from lengths, not allocations, so that it is the same
+    /// for any threads; the workers' tables have their own share of the bound.
+    fn outgrows(&mut self, fixed: usize, bound: usize) -> bool {
+        if !self.translate_at_once {
+            // Names that several workers know count several times: what is small enough like that is small enough.
+            let names = self.terms.iter().map(|t| t.names.len() - t.settled).sum();
+            let text = self.terms.iter().map(|t| t.names.text_bytes(t.settled)).sum();
+            if fixed + self.prunable_bytes(names, text) <= bound {
+                return false;
+            }
+            self.terms.iter_mut().for_each(|t| t.settle(&mut self.term_names));
+        }
+        fixed + self.prunable_bytes(0, 0) > bound
     }
 
     /// What every document takes, pruned or not.
@@ -275,7 +296,7 @@ impl Merger {
         for &df in &df {
             entries_at[df as usize] += df as usize;
         }
-        let surplus = (self.prunable_bytes() + self.fixed_bytes()).saturating_sub(self.memory / 4 * 3);
+        let surplus = (self.prunable_bytes(0, 0) + self.fixed_bytes()).saturating_sub(self.memory / 4 * 3);
         let mut freed = 0;
         let mut level = 0;
         while freed < surplus && level < highest {
@@ -307,10 +328,9 @@ impl Merger {
 
     /// The rows so far as counts; the merge starts afresh.
     pub(super) fn drain(&mut self) -> Counts {
-        let (vocabulary, place) = self.term_names.sorted();
-        let (labels, label_place) = self.label_names.sorted();
-        let batches = std::mem::take(&mut self.batches);
-        let matrix = self.matrix(batches, vocabulary.len(), &place);
+        let (vocabulary, matrix) = self.matrix();
+        let (labels, label_places) = sorted(&[(self.label_names.names(), 0)]);
+        let label_place = &label_places[0];
         let mut assignments = Csr::new(labels.len());
         let mut row = Vec::new();
         for w in self.label_offsets.windows(2) {
@@ -343,13 +363,21 @@ impl Merger {
         }
     }
 
-    /// Batches → matrix: terms move to their places and rows are sorted, in parallel over batches.
-    fn matrix(&self, batches: Vec<(Numbers, Rows)>, columns: usize, place: &[u32]) -> Csr<u32> {
-        let places: Vec<Vec<u32>> = self
-            .terms
-            .iter()
-            .map(|t| t.shared.iter().map(|&s| place.get(s as usize).copied().unwrap_or(UNKNOWN)).collect())
+    /// Batches → terms in order, and the matrix: terms move to their places and rows are sorted, in parallel over batches.
+    fn matrix(&mut self) -> (Vocabulary, Csr<u32>) {
+        let batches = std::mem::take(&mut self.batches);
+        // Shared names first, then those that only their worker knows; of these, all are in its batches.
+        let mut lists = vec![(self.term_names.names(), 0)];
+        if !self.translate_at_once {
+            lists.extend(self.terms.iter().map(|t| (&t.names, t.settled)));
+        }
+        let (vocabulary, mut places) = sorted(&lists);
+        let own = places.split_off(1);
+        let place = places.remove(0);
+        let places: Vec<Vec<u32>> = (self.terms.iter().zip(own))
+            .map(|(t, own)| t.shared[..t.settled].iter().map(|&s| place[s as usize]).chain(own).collect())
             .collect();
+        let columns = vocabulary.len();
         let mut offsets = Vec::with_capacity(self.documents + 1);
         offsets.push(0);
         for &size in batches.iter().flat_map(|(_, rows)| rows.sizes()) {
@@ -370,7 +398,7 @@ impl Merger {
         work.into_par_iter().for_each_init(Sorter::default, |sorter, (numbers, rows, indices, values)| {
             let place = match numbers {
                 Numbers::Worker(worker) => places[worker].as_slice(),
-                Numbers::Shared => place,
+                Numbers::Shared => &place,
             };
             let mut start = 0;
             for (row, &size) in rows.sizes().iter().enumerate() {
@@ -386,7 +414,7 @@ impl Merger {
             indices.set_len(self.entries);
             values.set_len(self.entries);
         }
-        Csr::trusted(columns, offsets, indices, values)
+        (vocabulary, Csr::trusted(columns, offsets, indices, values))
     }
 
     /// Adds the rows so far to the contingency and forgets them; prunes the contingency when it outgrows the bound.

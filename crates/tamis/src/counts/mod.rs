@@ -6,6 +6,7 @@ mod csr;
 mod file;
 mod interner;
 mod merger;
+mod names;
 mod summary;
 mod tally;
 mod view;

@@ -1,6 +1,7 @@
 //! One worker's share of counting: documents → rows in the worker's own numbers.
 
 use super::interner::Interner;
+use super::names::Names;
 use crate::Result;
 use crate::corpus::{Analyzer, Document, Part, Skipped};
 
@@ -126,29 +127,6 @@ impl Tallied {
     /// Number of documents.
     pub(super) fn len(&self) -> usize {
         self.lengths.len()
-    }
-}
-
-/// Names back to back, as a worker announces them.
-#[derive(Default)]
-pub(super) struct Names {
-    text: String,
-    ends: Vec<usize>,
-}
-
-impl Names {
-    fn push(&mut self, name: &str) {
-        self.text.push_str(name);
-        self.ends.push(self.text.len());
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    pub(super) fn get(&self, at: usize) -> &str {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.text[start..self.ends[at]]
     }
 }
 
