@@ -27,17 +27,26 @@ def how(estimator: Any = None, *, verbose: Any = False, n_jobs: int | None = Non
     return bool(verbose), n_jobs if n_jobs is not None and n_jobs > 0 else 0
 
 
-def texts(raw: Any, encoding: str = "utf-8", decode_error: str = "strict") -> list[str]:
-    """Raw documents as a list of strings, refused as CountVectorizer refuses them."""
+def listed(raw: Any) -> list:
+    """Raw documents as a list, whatever it holds."""
     if isinstance(raw, (str, bytes)):
         raise ValueError("Iterable over raw text documents expected, string object received.")
     # A list is read as it is: a copy would touch every string once more, and they lie all over the memory.
     documents = raw if type(raw) is list else raw.tolist() if hasattr(raw, "tolist") else list(raw)
     if not isinstance(documents, list):
         raise ValueError("Iterable over raw text documents expected, a single value received.")
-    if set(map(type, documents)) <= {str}:
-        return documents
+    return documents
+
+
+def strings(documents: list, encoding: str = "utf-8", decode_error: str = "strict") -> list[str]:
+    """Documents as strings, refused as CountVectorizer refuses them."""
     return [_text(document, encoding, decode_error) for document in documents]
+
+
+def texts(raw: Any, encoding: str = "utf-8", decode_error: str = "strict") -> list[str]:
+    """Raw documents as a list of strings."""
+    documents = listed(raw)
+    return documents if set(map(type, documents)) <= {str} else strings(documents, encoding, decode_error)
 
 
 def _text(document: Any, encoding: str, decode_error: str) -> str:

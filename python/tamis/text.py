@@ -158,15 +158,18 @@ class TextCounter(TransformerMixin, BaseEstimator):
         return self._names
 
     def _count(self, raw_documents: Any, vocabulary: _core.Terms | None) -> tuple[_core.Terms, sp.csr_matrix, Any]:
-        documents = _inputs.texts(raw_documents, self.encoding, self.decode_error)
-        terms, indptr, indices, data, lengths = _core.count_texts(
-            documents, _inputs.text_parameters(self), vocabulary, _inputs.MEMORY, _inputs.how(self)
-        )
+        documents = _inputs.listed(raw_documents)
+        how = _inputs.text_parameters(self), vocabulary, _inputs.MEMORY, _inputs.how(self)
+        counted = _core.count_texts(documents, *how)
+        if counted is None:  # not all are strings
+            documents = _inputs.strings(documents, self.encoding, self.decode_error)
+            counted = _core.count_texts(documents, *how)
+        terms, indptr, indices, data, lengths = counted
         if self.binary:
             data.fill(1)
         columns = len(terms)
         data = data.astype(self.dtype, copy=False)
-        X = sp.csr_matrix((len(documents), columns), dtype=self.dtype)
+        X = sp.csr_matrix((len(indptr) - 1, columns), dtype=self.dtype)
         # The arrays are as scipy wants them; its constructor would look through them again.
         X.indptr, X.indices, X.data = indptr, indices, data
         X.has_sorted_indices = True

@@ -1,14 +1,15 @@
 //! Documents that Python holds: strings and Arrow columns, read in place.
 
 use std::borrow::Cow;
+use std::mem::MaybeUninit;
 use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::PyType;
+use pyo3::types::{PyList, PyString, PyType};
 use rayon::prelude::*;
 use serde::Deserialize;
 use tamis::corpus::{BATCH_BYTES, Batch, Batches, Body, Digits, Document, TextOptions, Words};
@@ -114,13 +115,6 @@ pub(crate) struct Labelled {
 }
 
 impl Labelled {
-    /// Without labels.
-    pub(crate) fn bare(texts: Texts) -> Self {
-        let mut labels = Csr::new(0);
-        (0..texts.len()).for_each(|_| labels.push_row([]));
-        Self { texts, labels, names: Vocabulary::default(), name_of: Vec::new() }
-    }
-
     pub(crate) fn new(texts: Texts, labels: Csr<()>, names: &[String]) -> PyResult<Self> {
         if labels.rows() != texts.len() || labels.columns() != names.len() {
             return Err(PyValueError::new_err(format!(
@@ -171,18 +165,102 @@ impl Batch for Part {
     fn visit(&self, visit: &mut dyn FnMut(Result<Document<'_>>) -> ControlFlow<()>) {
         let Labelled { texts, labels, names, name_of } = &*self.documents;
         for at in self.range.clone() {
-            let document = Document {
-                id: Cow::Borrowed(""),
-                body: Body::Text(Cow::Borrowed(texts.get(at))),
-                labels: labels
-                    .row_indices(at)
-                    .iter()
-                    .map(|&l| Cow::Borrowed(names.name(name_of[l as usize])))
-                    .collect(),
-                part: None,
-                date: None,
-            };
+            let labels = labels.row_indices(at).iter().map(|&l| Cow::Borrowed(names.name(name_of[l as usize])));
+            let document = Document { labels: labels.collect(), ..unlabelled(texts.get(at)) };
             if visit(Ok(document)).is_break() {
+                return;
+            }
+        }
+    }
+}
+
+fn unlabelled(text: &str) -> Document<'_> {
+    Document {
+        id: Cow::Borrowed(""),
+        body: Body::Text(Cow::Borrowed(text)),
+        labels: Vec::new(),
+        part: None,
+        date: None,
+    }
+}
+
+/// Reads a list of strings a batch at a time, for work that needs every text once. Whichever thread takes a batch holds
+/// the GIL for as long as it takes to reach the strings, while the others go on, and then finds them in its cache: reaching
+/// all of them beforehand took a tenth of the time of counting 124,213 short texts.
+struct Listed {
+    list: Py<PyList>,
+    length: usize,
+    next: usize,
+    ended: Arc<Ended>,
+}
+
+/// What a [`Listed`] and its batches leave behind.
+#[derive(Default)]
+struct Ended {
+    /// Strings that were read, let go by whoever holds the GIL next.
+    read: Mutex<Vec<Vec<PyBackedStr>>>,
+    /// Why the list cannot be read.
+    failure: Mutex<Option<PyErr>>,
+}
+
+impl Listed {
+    fn new(list: &Bound<'_, PyList>) -> (Box<dyn Batches>, Arc<Ended>) {
+        let ended = Arc::new(Ended::default());
+        let source = Self { list: list.clone().unbind(), length: list.len(), next: 0, ended: Arc::clone(&ended) };
+        (Box::new(source), ended)
+    }
+
+    fn take(&mut self, py: Python<'_>) -> PyResult<Vec<PyBackedStr>> {
+        let list = self.list.bind(py);
+        let mut texts = Vec::new();
+        let mut bytes = 0;
+        while self.next < self.length && bytes < BATCH_BYTES {
+            let text = PyBackedStr::try_from(list.get_item(self.next)?.cast_into::<PyString>()?)?;
+            bytes += text.len() + 64;
+            texts.push(text);
+            self.next += 1;
+        }
+        Ok(texts)
+    }
+}
+
+impl Batches for Listed {
+    fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
+        let taken = Python::attach(|py| {
+            drop(std::mem::take(&mut *locked(&self.ended.read)));
+            self.take(py)
+        });
+        match taken {
+            Ok(texts) if texts.is_empty() => Ok(None),
+            Ok(texts) => Ok(Some(Box::new(Strings { texts, ended: Arc::clone(&self.ended) }))),
+            Err(failure) => {
+                let error = Error::data(failure.to_string());
+                *locked(&self.ended.failure) = Some(failure);
+                Err(error)
+            }
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Strings {
+    texts: Vec<PyBackedStr>,
+    ended: Arc<Ended>,
+}
+
+impl Drop for Strings {
+    fn drop(&mut self) {
+        locked(&self.ended.read).push(std::mem::take(&mut self.texts));
+    }
+}
+
+impl Batch for Strings {
+    fn visit(&self, visit: &mut dyn FnMut(Result<Document<'_>>) -> ControlFlow<()>) {
+        for text in &self.texts {
+            if visit(Ok(unlabelled(text))).is_break() {
                 return;
             }
         }
@@ -238,21 +316,21 @@ impl Terms {
 type CountedTexts<'py> =
     (Terms, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 
-/// Texts → counts. With a vocabulary, its terms are the columns.
+/// Texts → counts. With a vocabulary, its terms are the columns. Nothing where something else than strings is in the list:
+/// then somebody slower looks at it.
 #[pyfunction]
 fn count_texts<'py>(
     py: Python<'py>,
-    texts: Vec<PyBackedStr>,
+    texts: &Bound<'py, PyList>,
     text: &str,
     vocabulary: Option<&Bound<'py, Terms>>,
     memory: usize,
     how: How,
-) -> PyResult<CountedTexts<'py>> {
+) -> PyResult<Option<CountedTexts<'py>>> {
     let text = text_options(text)?;
-    let documents = Arc::new(Labelled::bare(Texts::Strings(texts)));
     let vocabulary = vocabulary.map(|terms| Arc::clone(&terms.get().0));
-    let source = Source::of(&documents);
-    let (terms, offsets, indices, values, lengths) = run(py, how, move |progress| {
+    let (source, ended) = Listed::new(texts);
+    let counted = run(py, how, move |progress| {
         let options = CountOptions { text, memory, vocabulary: vocabulary.clone(), ..CountOptions::default() };
         let (counts, _) = count(source, &options, progress)?;
         let (matrix, terms) = match vocabulary {
@@ -267,13 +345,31 @@ fn count_texts<'py>(
         }
         let (offsets, indices, values) = matrix.into_parts();
         let offsets: Vec<i32> = offsets.into_iter().map(|o| o as i32).collect();
-        // Of the same width: collected where they lie. Values get wider; new memory is dear, so all threads touch it.
+        // Of the same width: collected where they lie.
         let indices: Vec<i32> = indices.into_iter().map(|i| i as i32).collect();
-        let values: Vec<i64> = values.into_par_iter().map(i64::from).collect();
+        let values = widened(&values);
         let lengths: Vec<i64> = counts.lengths.iter().map(|&l| i64::from(l)).collect();
         Ok((Terms(terms), offsets, indices, values, lengths))
-    })?;
-    Ok((terms, offsets.into_pyarray(py), indices.into_pyarray(py), values.into_pyarray(py), lengths.into_pyarray(py)))
+    });
+    if let Some(failure) = locked(&ended.failure).take() {
+        return if failure.is_instance_of::<PyTypeError>(py) { Ok(None) } else { Err(failure) };
+    }
+    let (terms, offsets, indices, values, lengths) = counted?;
+    let (offsets, indices) = (offsets.into_pyarray(py), indices.into_pyarray(py));
+    Ok(Some((terms, offsets, indices, values.into_bound(py), lengths.into_pyarray(py))))
+}
+
+/// Counts as numpy's usual integers. New memory is dear: numpy gets it in large pages (35 MB were filled in 5 ms instead
+/// of 19), and all threads touch it.
+fn widened(counts: &[u32]) -> Py<PyArray1<i64>> {
+    // SAFETY: nobody else knows the array, and its numbers are all written before it is handed on.
+    let (array, room) = Python::attach(|py| unsafe {
+        let array = PyArray1::<i64>::new(py, counts.len(), false);
+        let room = std::slice::from_raw_parts_mut(array.data().cast::<MaybeUninit<i64>>(), counts.len());
+        (array.unbind(), room)
+    });
+    room.par_iter_mut().zip(counts).for_each(|(wide, &count)| _ = wide.write(i64::from(count)));
+    array
 }
 
 /// Texts and labels from Python arguments.

@@ -81,25 +81,9 @@ const CLASSES: [u8; 256] = {
     table
 };
 
-/// Which bytes of a block of 64 are of a kind, a bit for each.
-///
-/// Plain code on an array, which the compiler turns into vector instructions on any machine; eight flags become eight
-/// bits by one multiplication. On the advisories this halves the time of looking at one byte after the other, mostly
-/// because where a word ends is no longer a branch that the processor has to guess.
-#[inline]
-fn bits(block: &[u8; BLOCK], kind: impl Fn(u8) -> bool) -> u64 {
-    let mut flags = [0u8; BLOCK];
-    for (flag, &byte) in flags.iter_mut().zip(block) {
-        *flag = u8::from(kind(byte));
-    }
-    let mut bits = 0;
-    for (at, eight) in flags.as_chunks::<8>().0.iter().enumerate() {
-        bits |= (u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (at * 8);
-    }
-    bits
-}
-
-/// How many bytes are looked at together.
+/// How many bytes are looked at together: what each of them is comes as a bit of one word. On the advisories this halves
+/// the time of looking at one byte after the other, mostly because where a word ends is no longer a branch that the
+/// processor has to guess.
 const BLOCK: usize = 64;
 
 /// The next bytes of a text, with zeros after its end: a zero is in no word.
@@ -115,16 +99,126 @@ fn block(rest: &[u8]) -> [u8; BLOCK] {
     }
 }
 
-#[inline]
-fn is_letter(byte: u8) -> bool {
-    (byte | 0x20).wrapping_sub(b'a') < 26
+/// What the bytes of a block are, a bit for each.
+#[derive(Debug, PartialEq, Eq)]
+struct Classes {
+    /// Letters, digits and underscores.
+    inside: u64,
+    /// What may join two of them.
+    joiners: u64,
+    /// Not ASCII.
+    high: u64,
 }
 
-#[inline]
-fn is_digit(byte: u8) -> bool {
-    byte.wrapping_sub(b'0') < 10
+/// On x86-64 by the instructions that every such processor has: they make bits of comparisons without a detour, and the
+/// compiler does not find them in [`anywhere`]. Words are found in 43 ms instead of 51, of 38 MB of advisories.
+#[cfg(target_arch = "x86_64")]
+mod sse2 {
+    use std::arch::x86_64::*;
+
+    use super::{BLOCK, Classes};
+
+    /// The bits of sixteen comparisons at a time, put together.
+    #[inline]
+    fn each(block: &[u8; BLOCK], kind: impl Fn(__m128i) -> __m128i) -> u64 {
+        let (parts, _) = block.as_chunks::<16>();
+        (0..).zip(parts).fold(0, |bits, (at, part)| {
+            // SAFETY: SSE2 is part of x86-64, and sixteen bytes are read where sixteen are.
+            let found = unsafe { _mm_movemask_epi8(kind(_mm_loadu_si128(part.as_ptr().cast()))) };
+            bits | u64::from(found as u16) << (at * 16)
+        })
+    }
+
+    #[inline]
+    fn all(byte: u8) -> __m128i {
+        // SAFETY: as above.
+        unsafe { _mm_set1_epi8(byte as i8) }
+    }
+
+    #[inline]
+    fn is(bytes: __m128i, byte: u8) -> __m128i {
+        // SAFETY: as above.
+        unsafe { _mm_cmpeq_epi8(bytes, all(byte)) }
+    }
+
+    #[inline]
+    fn or(a: __m128i, b: __m128i) -> __m128i {
+        // SAFETY: as above.
+        unsafe { _mm_or_si128(a, b) }
+    }
+
+    /// Bytes in a range of this many from `first` on.
+    #[inline]
+    fn within(bytes: __m128i, first: u8, many: u8) -> __m128i {
+        // SAFETY: as above.
+        unsafe {
+            let above = _mm_sub_epi8(bytes, all(first));
+            _mm_cmpeq_epi8(_mm_min_epu8(above, all(many - 1)), above)
+        }
+    }
+
+    #[inline]
+    fn letter(bytes: __m128i) -> __m128i {
+        within(or(bytes, all(0x20)), b'a', 26)
+    }
+
+    #[inline]
+    pub(super) fn letters(block: &[u8; BLOCK]) -> u64 {
+        each(block, letter)
+    }
+
+    #[inline]
+    pub(super) fn classes(block: &[u8; BLOCK]) -> Classes {
+        Classes {
+            inside: each(block, |bytes| or(or(letter(bytes), within(bytes, b'0', 10)), is(bytes, b'_'))),
+            joiners: each(block, |bytes| {
+                or(or(or(is(bytes, b':'), is(bytes, b';')), or(is(bytes, b'.'), is(bytes, b','))), is(bytes, b'\''))
+            }),
+            high: each(block, |bytes| bytes),
+        }
+    }
 }
 
+/// The same anywhere else: plain code on an array, which the compiler turns into vector instructions; eight flags become
+/// eight bits by one multiplication.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+mod anywhere {
+    use super::{BLOCK, Classes};
+
+    #[inline]
+    fn bits(block: &[u8; BLOCK], kind: impl Fn(u8) -> bool) -> u64 {
+        let mut flags = [0u8; BLOCK];
+        for (flag, &byte) in flags.iter_mut().zip(block) {
+            *flag = u8::from(kind(byte));
+        }
+        let mut bits = 0;
+        for (at, eight) in flags.as_chunks::<8>().0.iter().enumerate() {
+            bits |= (u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (at * 8);
+        }
+        bits
+    }
+
+    #[inline]
+    pub(super) fn letters(block: &[u8; BLOCK]) -> u64 {
+        bits(block, |byte| byte.is_ascii_alphabetic())
+    }
+
+    #[inline]
+    pub(super) fn classes(block: &[u8; BLOCK]) -> Classes {
+        Classes {
+            inside: bits(block, |byte| byte.is_ascii_alphanumeric() | (byte == b'_')),
+            joiners: bits(block, |byte| matches!(byte, b':' | b'.' | b'\'' | b',' | b';')),
+            high: bits(block, |byte| !byte.is_ascii()),
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+use anywhere as machine;
+#[cfg(target_arch = "x86_64")]
+use sse2 as machine;
+
+#[inline]
 fn class_at(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).map_or(class::OTHER, |&b| CLASSES[b as usize])
 }
@@ -136,12 +230,9 @@ fn unicode(text: &str, visit: &mut impl FnMut(usize, usize)) {
     let bytes = text.as_bytes();
     let mut base = 0;
     while base < bytes.len() {
-        let block = block(&bytes[base..]);
-        let high = bits(&block, |byte| byte >= 0x80);
+        let Classes { mut inside, joiners, high } = machine::classes(&block(&bytes[base..]));
         // Where the bits stop telling: a word is certain when the byte after it and the one after that were seen.
         let known = high.trailing_zeros();
-        let mut inside = bits(&block, |byte| is_letter(byte) | is_digit(byte) | (byte == b'_'));
-        let joiners = bits(&block, |byte| matches!(byte, b':' | b'.' | b'\'' | b',' | b';'));
         let mut joiners = joiners & (inside << 1) & (inside >> 1);
         while joiners != 0 {
             let at = joiners.trailing_zeros();
@@ -251,7 +342,7 @@ fn letters(text: &str, visit: &mut impl FnMut(usize, usize)) {
     last[..rest.len()].copy_from_slice(rest);
     // The zeros after the text end its last word, but for one that ends with a full block.
     for (number, block) in blocks.iter().chain(std::iter::once(&last)).enumerate() {
-        let inside = bits(block, is_letter);
+        let inside = machine::letters(block);
         let base = number * BLOCK;
         let mut changes = inside ^ (inside << 1 | u64::from(open.is_some()));
         while changes != 0 {
@@ -298,6 +389,22 @@ mod tests {
         let mut out = Vec::new();
         Words::Letters.for_each("naïve a1b C++ x", |w| out.push(w));
         assert_eq!(out, ["na", "ve", "a", "b", "C", "x"]);
+    }
+
+    #[test]
+    fn classes_are_those_of_the_table() {
+        for base in (0..=255u8).step_by(64) {
+            let block: [u8; BLOCK] = std::array::from_fn(|at| base + ((at * 37) % 64) as u8);
+            let found = machine::classes(&block);
+            assert_eq!(found, anywhere::classes(&block));
+            assert_eq!(machine::letters(&block), anywhere::letters(&block));
+            for (at, &byte) in block.iter().enumerate() {
+                let class = CLASSES[usize::from(byte)];
+                assert_eq!(found.inside >> at & 1 == 1, class < class::MID_LETTER);
+                assert_eq!(found.joiners >> at & 1 == 1, (class::MID_LETTER..=class::MID_DIGIT).contains(&class));
+                assert_eq!(found.high >> at & 1 == 1, class == class::NOT_ASCII);
+            }
+        }
     }
 
     proptest! {
