@@ -226,12 +226,16 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         return self._label(raw_documents, None)[3]
 
     def explain(self, document: str, label: Any = None, top: int = 10) -> list[dict[str, Any]]:
-        """Why a document has its labels: for each its score, threshold, and the words that add most to the score."""
+        """Why a document has its labels, or the best one when it has none.
+
+        For each label a dictionary: ``score``, ``threshold``, ``decided``, the ``words`` that add most to the score with
+        what they add, and for a model of neighbours also ``neighbours``: rows of training documents with what they add.
+        """
         check_is_fitted(self, "_model")
         return json.loads(self._model.explain(document, None if label is None else str(label), top))
 
     def top_words(self, label: Any, top: int = 10) -> list[tuple[str, float]]:
-        """The words with the largest weights for a label, for and against."""
+        """The words with the largest weights for a label, for and against; neighbours have none."""
         check_is_fitted(self, "_model")
         return self._model.top_words(str(label), top)
 

@@ -373,6 +373,10 @@ class Calibration:
     positives: int
     #: How many documents a negative stands for.
     negative_weight: float
+    #: What the utility is, such as ``f1``.
+    utility_name: str
+    #: Time and evaluations by level.
+    steps: list[dict[str, Any]]
 
     def accept(self, scores: Any) -> np.ndarray:
         """Which documents pass all levels."""

@@ -56,8 +56,6 @@ def plot_top_words(source: Any, label: Any = None, top: int = 15, *, ax: Any = N
     else:
         label = source.classes_[0] if label is None else label
         pairs = source.top_words(label, top)
-        if not pairs:
-            raise ValueError("a model of neighbours has no weights of words; plot a ranking instead")
         words, weights = [word for word, _ in pairs], np.array([weight for _, weight in pairs])
         what, title = "weight", f"Words for and against {label}"
     ax = _axes(ax, figsize=(6, 0.28 * len(words) + 1.2))

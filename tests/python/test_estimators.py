@@ -165,6 +165,7 @@ def test_thresholds_are_those_of_the_program(several, tamis_program, tmp_path, p
         {"by": "ig", "features": "all", "classifier": "bayes"},
         {"taxonomy": "names", "threshold": "tsa"},
         {"classifier": "bayes", "stem": "english", "stop_words": "english", "ngrams": 2},
+        {"classifier": "okapi(k=7)", "features": 100, "by": "ig"},
     ],
 )
 def test_categorizer_is_the_program(messages, tamis_program, tmp_path, options):
@@ -185,7 +186,17 @@ def test_categorizer_is_the_program(messages, tamis_program, tmp_path, options):
         assert named == line["scores"]
     again = tamis.TextCategorizer.load(tmp_path / "a.model")
     assert again.predict(texts[:50]) == ours.predict(texts[:50])
-    assert again.explain(texts[0])[0]["words"] == ours.explain(texts[0])[0]["words"]
+    assert again.explain(texts[0]) == ours.explain(texts[0])
+    (tmp_path / "one.txt").write_text(texts[0], encoding="utf-8")
+    program = tamis_program.json("explain", tmp_path / "a.model", tmp_path / "one.txt", "--top", 5)
+    for found, expected in zip(ours.explain(texts[0], top=5), program, strict=True):
+        assert [found[key] for key in ("label", "score", "threshold")] == [expected[key] for key in ("label", "score", "threshold")]
+        if found["neighbours"]:
+            assert [(f"training document {row + 1}", adds) for row, adds in found["neighbours"]] == [
+                (word["word"], word["adds"]) for word in expected["words"][: len(found["neighbours"])]
+            ]
+        else:
+            assert found["words"] == [[word["word"], word["adds"]] for word in expected["words"]]
     if "calibrate" in options:
         p = again.predict_proba(texts[:20])
         assert ((p >= 0) & (p <= 1)).all()
@@ -383,6 +394,17 @@ def test_documents_that_are_none(bad):
     for use in (tamis.TextCounter().fit, lambda d: tamis.TextCategorizer().fit(d, ["a", "b"]), tamis.count):
         with pytest.raises(ValueError, match="invalid document, expected byte or unicode string"):
             use(["a text", bad])
+
+
+def test_a_document_far_down_is_seen():
+    texts = ["some words to count"] * 40_000
+    counter = tamis.TextCounter()
+    assert counter.fit_transform(texts).shape == (40_000, 4)
+    with pytest.raises(ValueError, match="None is an invalid document"):
+        counter.fit([*texts, None])
+    with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
+        counter.fit([*texts, "lone \ud800 half"])
+    assert counter.fit_transform([*texts, b"bytes"]).shape == (40_001, 5)
 
 
 def test_odd_documents_are_texts():

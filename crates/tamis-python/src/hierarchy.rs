@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde_json::json;
 use tamis::counts::{Counts, Vocabulary};
 use tamis::label::pipeline::{self, Imbalance, Method, ScoreTable, select_with};
 use tamis::label::progressive::{Answers, NodeDocuments, NodeScores, NodeState, ScoreFilter, TrainingOptions};
@@ -13,7 +12,7 @@ use tamis::label::{ProgressiveOptions, Taxonomy, TaxonomyOptions};
 
 use crate::arrays::{Decided, Sets};
 use crate::errors::{self, options, to_py};
-use crate::model::{Hierarchy, taxonomy, without_words};
+use crate::fitting::{Hierarchy, taxonomy, without_words};
 use crate::work::{How, run};
 
 /// Child and parent by line of a taxonomy file.
@@ -41,7 +40,7 @@ impl PyNodes {
         if names.windows(2).any(|w| w[0] >= w[1]) {
             return Err(PyValueError::new_err("names of labels must be in order, without repetition"));
         }
-        let counts = without_words(labels.csr()?, Vocabulary::from_sorted(&names));
+        let counts = without_words(labels.csr()?, Some(Vocabulary::from_sorted(&names)));
         let taxonomy = taxonomy(&pairs, &counts.labels).map_err(to_py)?;
         Ok(Self { taxonomy, counts })
     }
@@ -200,19 +199,7 @@ fn calibrate(
         table = table.weighted_to(imbalance.parse::<Imbalance>().map_err(to_py)?).map_err(to_py)?;
     }
     let selection = run(py, how, |progress| select_with(&table, method, &options, progress))?;
-    errors::json(&json!({
-        "method": selection.method,
-        "levels": table.levels(),
-        "thresholds": selection.thresholds,
-        "utility": selection.utility,
-        "evaluations": selection.evaluations,
-        "bound": selection.bound,
-        "proven": selection.proven,
-        "documents": table.documents(),
-        "positives": table.positives(),
-        "negative_weight": table.negative_weight(),
-        "outcome": selection.outcome,
-    }))
+    errors::json(&selection.about(&table, options.utility))
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -7,6 +7,7 @@ mod arrays;
 mod corpus;
 mod counts;
 mod errors;
+mod fitting;
 mod hierarchy;
 mod measure;
 mod model;

@@ -1,7 +1,6 @@
-//! Models: fitted to texts or to a matrix, used on either.
+//! Models, used on texts or on a matrix.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -10,143 +9,17 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
-use serde::Deserialize;
 use serde_json::json;
-use tamis::corpus::{Body, TextOptions};
-use tamis::counts::{CountOptions, Counts, Csr, Documents, Entries, Vocabulary, count};
-use tamis::features::search::Budget;
-use tamis::label::pipeline::{self, Method};
-use tamis::label::progressive::Answers;
-use tamis::label::threshold::CalibrationMethod;
-use tamis::label::{
-    ClassifierSpec, FitOptions, Fitted, Model, ProgressiveOptions, Query, Scored, Scratch, Separator, Size, Taxonomy,
-    Threshold, fit, fit_taxonomy,
-};
+use tamis::corpus::Body;
+use tamis::counts::{CountOptions, Documents, Entries, count};
+use tamis::label::{ClassifierSpec, Fitted, Model, Query, Reason, Scored, Scratch, Threshold};
 use tamis::{Error, Result};
 
 use crate::arrays::{Decided, Matrix, Sets, with_view};
 use crate::errors::{self, options, to_py};
+use crate::fitting::{Fitting, fit_counts, fit_matrix};
 use crate::texts::{Source, Texts, column, labelled, text_options};
 use crate::work::{How, run};
-
-/// What to fit, as `TextCategorizer` says it; what is `None` is chosen.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Fitting {
-    by: Option<String>,
-    /// A number, 0 for all, none for auto.
-    features: Option<usize>,
-    classifier: Option<String>,
-    threshold: Option<String>,
-    calibrate: Option<String>,
-    folds: Option<usize>,
-    seconds: Option<f64>,
-    seed: u64,
-    /// Child and parent, or none: no taxonomy. An empty list takes it from the names.
-    taxonomy: Option<Vec<(String, Option<String>)>>,
-    hierarchy: Option<Hierarchy>,
-}
-
-/// How a model is trained along a taxonomy.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct Hierarchy {
-    pub(crate) imbalance: Option<String>,
-    pub(crate) utility: Option<String>,
-    pub(crate) step: Option<f64>,
-    pub(crate) per_node: Option<usize>,
-    pub(crate) answers: Option<String>,
-    pub(crate) negatives: Option<String>,
-}
-
-impl Hierarchy {
-    /// Fills options in; what is not given stays.
-    pub(crate) fn apply(&self, options: &mut ProgressiveOptions) -> Result<()> {
-        if let Some(utility) = &self.utility {
-            options.thresholds.utility = utility.parse()?;
-        }
-        options.thresholds = pipeline::Options { step: self.step, ..options.thresholds.clone() };
-        options.imbalance = self.imbalance.as_deref().map(str::parse).transpose()?;
-        if let Some(n) = self.per_node {
-            options.per_node = (n != 0).then_some(n);
-        }
-        if let Some(negatives) = &self.negatives {
-            options.negatives = negatives.parse()?;
-        }
-        Ok(())
-    }
-}
-
-/// A taxonomy from pairs; an empty list takes it from the names of labels.
-pub(crate) fn taxonomy(pairs: &[(String, Option<String>)], names: &Vocabulary) -> Result<Taxonomy> {
-    let taxonomy = if pairs.is_empty() {
-        Taxonomy::from_names(names.iter(), Separator::Auto)?
-    } else {
-        Taxonomy::from_pairs(pairs.iter().map(|(c, p)| (c, p.as_ref())), tamis::label::ParentPolicy::Refuse)?
-    };
-    taxonomy.align(names)?;
-    Ok(taxonomy)
-}
-
-fn fit_counts(
-    counts: &Counts,
-    text: &TextOptions,
-    how: &Fitting,
-    progress: &dyn tamis::Progress,
-) -> Result<(Model, serde_json::Value)> {
-    let rows: Vec<usize> = (0..counts.len()).collect();
-    let selector = how.by.as_deref().map(str::parse).transpose()?;
-    let classifier = how.classifier.as_deref().map(str::parse::<ClassifierSpec>).transpose()?;
-    let forest = how.taxonomy.as_ref().map(|pairs| taxonomy(pairs, &counts.labels)).transpose()?;
-    let along = match (&how.threshold, &forest) {
-        (_, None) => None,
-        (None, Some(_)) => Some(ProgressiveOptions::default().method),
-        (Some(name), Some(_)) => name.parse::<Method>().ok(),
-    };
-    if let (Some(method), Some(forest)) = (along, &forest) {
-        let mut options = ProgressiveOptions { method, seed: how.seed, ..ProgressiveOptions::default() };
-        how.hierarchy.as_ref().map_or(Ok(()), |h| h.apply(&mut options))?;
-        options.classifier = classifier.unwrap_or(options.classifier);
-        options.selector = selector.unwrap_or(options.selector);
-        options.features = match how.features {
-            None => options.features,
-            Some(0) => None,
-            some => some,
-        };
-        options.folds = how.folds.unwrap_or(options.folds);
-        options.answers = match how.hierarchy.as_ref().and_then(|h| h.answers.as_deref()) {
-            Some(answers) => answers.parse()?,
-            None => Answers::of_documents(counts, &rows, how.threshold.is_some()),
-        };
-        let trained = fit_taxonomy(counts, &rows, text, forest, &options, progress)?;
-        return Ok((trained.model, json!({ "trials": [], "thresholds": null })));
-    }
-    let default = FitOptions::default();
-    let options = FitOptions {
-        selector,
-        size: match how.features {
-            None => Size::Auto,
-            Some(0) => Size::All,
-            Some(n) => Size::Top(n),
-        },
-        classifier,
-        threshold: how.threshold.as_deref().map(str::parse::<Threshold>).transpose()?,
-        calibration: how.calibrate.as_deref().map(str::parse::<CalibrationMethod>).transpose()?,
-        folds: how.folds.unwrap_or(default.folds),
-        budget: Budget { seconds: how.seconds, steps: None },
-        seed: how.seed,
-    };
-    let trained = fit(counts, &rows, text, forest, &options, progress)?;
-    let trials: Vec<_> = trained
-        .trials
-        .iter()
-        .map(|t| {
-            json!({ "classifier": t.classifier.to_string(), "selector": t.selector, "features": t.size, "all": t.all,
-                    "RPrec": t.mean, "error": t.error })
-        })
-        .collect();
-    Ok((trained.model, json!({ "trials": trials, "thresholds": trained.thresholds })))
-}
 
 /// Dense scores, decided labels, and whether each document has a word that the model knows.
 type Labelled<'py> = (
@@ -297,7 +170,6 @@ impl PyModel {
         let lengths = lengths.as_ref().map(|l| l.as_slice()).transpose()?;
         let model = with_view!(matrix, Entries::Whole, |view| run(py, how, |progress| {
             let documents = view.rows();
-            let matrix = view.to_csr();
             let lengths = match lengths {
                 Some(lengths) if lengths.len() != documents => {
                     let reason = format!("there are {documents} documents");
@@ -306,26 +178,7 @@ impl PyModel {
                 Some(lengths) => lengths.iter().map(|&l| u32::try_from(l).unwrap_or(0)).collect(),
                 None => (0..documents).map(|row| view.row_sum(row) as u32).collect(),
             };
-            let counts = Counts {
-                vocabulary: Arc::new(Vocabulary::numbered(matrix.columns())),
-                labels: Arc::new(Vocabulary::numbered(assignments.columns())),
-                matrix,
-                assignments,
-                lengths,
-                ids: vec![String::new(); documents],
-                parts: vec![None; documents],
-                dates: vec![None; documents],
-            };
-            let rows: Vec<usize> = (0..documents).collect();
-            let options = FitOptions {
-                selector: Some("df".parse()?),
-                size: Size::All,
-                classifier: Some(classifier),
-                threshold,
-                folds: 0,
-                ..FitOptions::default()
-            };
-            Ok(fit(&counts, &rows, &TextOptions::default(), None, &options, progress)?.model)
+            fit_matrix(view.to_csr(), assignments, lengths, classifier, threshold, progress)
         }))?;
         Ok(Self { model })
     }
@@ -430,54 +283,30 @@ impl PyModel {
     /// Why a text has its labels: for each its score and the words that speak for and against it.
     fn explain(&self, text: &str, label: Option<&str>, top: usize) -> PyResult<String> {
         let model = &self.model;
-        let label = label
-            .map(|name| model.labels.id(name).ok_or_else(|| Error::unknown("label", name, model.labels.iter())))
-            .transpose()
-            .map_err(to_py)?;
-        let mut labeller = model.labeller().map_err(to_py)?;
-        let done = labeller.label(&Body::Text(text.into()));
-        let ranked = done.ranked.to_vec();
-        let mut wanted = label.map_or_else(|| done.decided.to_vec(), |l| vec![l]);
-        if wanted.is_empty() {
-            wanted.extend(ranked.first().map(|s| s.label));
-        }
+        let label = label.map(|name| model.find_label(name)).transpose().map_err(to_py)?;
+        let found = model.labeller().map_err(to_py)?.reasons(&Body::Text(text.into()), label);
         let names = model.features();
-        let explained: Vec<_> = wanted
-            .into_iter()
-            .map(|l| {
-                let explanation = match &model.classifier {
-                    Fitted::Linear(linear) => linear.explain(labeller.query(), l),
-                    Fitted::Progressive(filter) => filter.explain(labeller.query(), l),
-                    Fitted::Knn { .. } => None,
-                };
-                let mut words = explanation.map_or_else(Vec::new, |e| e.features);
-                words.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-                words.truncate(top);
-                json!({
-                    "label": model.labels.name(l),
-                    "score": ranked.iter().find(|s| s.label == l).map(|s| s.score),
-                    "threshold": model.thresholds.of(l),
-                    "words": words.iter().map(|&(f, adds)| (names[f as usize], adds)).collect::<Vec<_>>(),
-                })
+        let entry = |reason: Reason| {
+            json!({
+                "label": model.labels.name(reason.label),
+                "score": reason.score,
+                "threshold": reason.threshold,
+                "decided": reason.decided,
+                "words": reason.why.words.iter().take(top).map(|w| (names[w.feature as usize], w.adds)).collect::<Vec<_>>(),
+                "neighbours": reason.why.neighbours.iter().take(top).map(|n| (n.document, n.adds)).collect::<Vec<_>>(),
             })
-            .collect();
-        errors::json(&explained)
+        };
+        errors::json(&found.reasons.into_iter().map(entry).collect::<Vec<_>>())
     }
 
-    /// The words with the largest weights for a label; none for neighbours.
+    /// The words with the largest weights for a label.
     fn top_words(&self, label: &str, top: usize) -> PyResult<Vec<(String, f64)>> {
         let model = &self.model;
-        let known = model.labels.id(label);
-        let id = known.ok_or_else(|| to_py(Error::unknown("label", label, model.labels.iter())))?;
-        let mut words: Vec<(u32, f64)> = match &model.classifier {
-            Fitted::Linear(linear) => (0..linear.features() as u32).map(|f| (f, linear.weight(id, f))).collect(),
-            Fitted::Progressive(filter) => filter.node_weights(id),
-            Fitted::Knn { .. } => Vec::new(),
-        };
-        words.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-        words.truncate(top);
+        let label = model.find_label(label).map_err(to_py)?;
+        let words = model.label_words(&[label], top).map_err(to_py)?;
         let names = model.features();
-        Ok(words.into_iter().map(|(f, weight)| (names[f as usize].to_owned(), weight)).collect())
+        let largest = words.into_iter().flat_map(|words| words.largest(top));
+        Ok(largest.map(|(f, weight)| (names[f as usize].to_owned(), weight)).collect())
     }
 
     /// Labels, in byte order.
@@ -547,23 +376,6 @@ struct Buffers {
     scratch: Scratch,
     ranked: Vec<Scored>,
     decided: Vec<u32>,
-}
-
-/// Counts that have labels and no words: what splits and taxonomies look at.
-pub(crate) fn without_words(assignments: Csr<()>, names: Vocabulary) -> Counts {
-    let documents = assignments.rows();
-    let mut matrix = Csr::new(0);
-    (0..documents).for_each(|_| matrix.push_row([]));
-    Counts {
-        vocabulary: Arc::default(),
-        labels: Arc::new(names),
-        matrix,
-        assignments,
-        lengths: vec![0; documents],
-        ids: vec![String::new(); documents],
-        parts: vec![None; documents],
-        dates: vec![None; documents],
-    }
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -4,13 +4,12 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use serde_json::json;
 use tamis::corpus::SplitPlan;
-use tamis::counts::Vocabulary;
 use tamis::label::threshold::HeldOut;
 use tamis::label::{Threshold, Thresholds};
 
 use crate::arrays::{Decided, Scores, Sets};
 use crate::errors::{self, options, to_py};
-use crate::model::without_words;
+use crate::fitting::without_words;
 use crate::work::{How, run};
 
 /// Tuned thresholds: they decide.
@@ -96,8 +95,7 @@ fn stratified_folds<'py>(
     seed: u64,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let assignments = labels.csr()?;
-    let names = Vocabulary::numbered(assignments.columns());
-    let counts = without_words(assignments, names);
+    let counts = without_words(assignments, None);
     let splits = SplitPlan::Stratified(folds).splits(&counts, seed).map_err(to_py)?;
     let mut fold_of = vec![0i64; counts.len()];
     for (fold, split) in splits.iter().enumerate() {

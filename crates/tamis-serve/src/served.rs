@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use tamis::corpus::Body;
-use tamis::label::{Fitted, LabelFacts, Labeller, Model, Scratch};
+use tamis::label::{Fitted, LabelFacts, Labeller, Model, Reason, Reasons, Scratch};
 
 use crate::gate::Deadline;
 use crate::problem::Problem;
@@ -193,27 +193,10 @@ impl Served {
         let model = &*self.model;
         let wanted = label.map(|name| model.find_label(name)).transpose()?;
         self.with_labeller(|labeller| {
-            let labelled = labeller.label(&Body::Text(text.into()));
-            let known = labelled.known;
-            let mut scores: Vec<Option<f64>> = vec![None; model.labels.len()];
-            labelled.ranked.iter().for_each(|s| scores[s.label as usize] = Some(s.score));
-            let mut decided = labelled.decided.to_vec();
-            let best = labelled.ranked.first().map(|s| s.label);
-            let score_of = |l: u32| scores[l as usize].unwrap_or(f64::NEG_INFINITY);
-            decided.sort_by(|&a, &b| score_of(b).total_cmp(&score_of(a)).then(a.cmp(&b)));
-            let shown: Vec<u32> = match wanted {
-                Some(label) => vec![label],
-                None if decided.is_empty() => best.into_iter().collect(),
-                None => decided.clone(),
-            };
-            if let Fitted::Progressive(filter) = &model.classifier {
-                let own = filter.node_scores(labeller.query(), &mut Scratch::default());
-                scores = own.into_iter().map(Some).collect();
-            }
+            let Reasons { decided, known, reasons } = labeller.reasons(&Body::Text(text.into()), wanted);
             let places = if spans { labeller.places(text) } else { Vec::new() };
-            let mut explained = Vec::with_capacity(shown.len());
-            for label in shown {
-                let why = labeller.why(label);
+            let mut explained = Vec::with_capacity(reasons.len());
+            for Reason { label, score, threshold, decided, why } in reasons {
                 let spans = spans.then(|| {
                     let mut each = vec![0.0; self.term_of.len()];
                     why.words.iter().for_each(|w| each[w.feature as usize] = w.adds / f64::from(w.count.max(1)));
@@ -228,9 +211,9 @@ impl Served {
                     |w: &tamis::label::WordShare| Word { word: self.word(w.feature), count: w.count, adds: w.adds };
                 explained.push(ExplainedLabel {
                     label: model.labels.name(label),
-                    score: scores[label as usize],
-                    threshold: model.label_facts(label).threshold,
-                    decided: decided.contains(&label),
+                    score,
+                    threshold,
+                    decided,
                     bias: why.bias,
                     words: why.words.iter().take(top as usize).map(word).collect(),
                     spans,

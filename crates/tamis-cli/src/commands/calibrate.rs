@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
 use tamis::label::pipeline::{Imbalance, Method, Options, ScoreTable, Selection, Utility, select_with};
 
 use crate::global::Global;
@@ -62,21 +61,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
     let selection = select_with(&table, args.by, &options, &global.progress())?;
     match args.format {
-        Format::Json => print_json(&json!({
-            "method": selection.method,
-            "levels": table.levels(),
-            "thresholds": selection.thresholds,
-            "utility": selection.utility,
-            "utility_name": args.utility,
-            "evaluations": selection.evaluations,
-            "bound": selection.bound,
-            "proven": selection.proven,
-            "documents": table.documents(),
-            "positives": table.positives(),
-            "negative_weight": table.negative_weight(),
-            "outcome": selection.outcome,
-            "steps": selection.steps,
-        })),
+        Format::Json => print_json(&selection.about(&table, args.utility)),
         format => print_table(&table, &selection, args.utility, format, global),
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use serde_json::{Value, json};
 use tamis::corpus::Body;
-use tamis::label::{Fitted, Labeller, Model, Query, WordShare};
+use tamis::label::{Fitted, Labeller, Model, Query, Reason, Why, WordShare};
 
 use crate::global::Global;
 use crate::output::{Format, Rows, print_json, stdout, trimmed};
@@ -82,38 +82,27 @@ fn document(model: &Model, path: &PathBuf, label: Option<u32>, top: usize) -> an
         text = std::fs::read_to_string(path).map_err(|e| tamis::Error::io(path, e))?;
     }
     let mut labeller: Labeller<'_> = model.labeller()?;
-    let labelled = labeller.label(&Body::Text(text.into()));
-    if !labelled.known {
+    let found = labeller.reasons(&Body::Text(text.into()), label);
+    if !found.known {
         tracing::warn!("the model knows none of the words; what it says is not about this text");
     }
-    let scores: Vec<(u32, f64)> = labelled.ranked.iter().map(|s| (s.label, s.score)).collect();
-    let mut wanted: Vec<u32> = label.map_or_else(|| labelled.decided.to_vec(), |l| vec![l]);
-    if wanted.is_empty() {
-        wanted.extend(scores.first().map(|s| s.0));
-    }
-    let score = |l: u32| scores.iter().find(|s| s.0 == l).map(|s| s.1);
-    wanted.sort_by(|a, b| score(*b).unwrap_or(f64::MIN).total_cmp(&score(*a).unwrap_or(f64::MIN)));
-    Ok(wanted
-        .into_iter()
-        .map(|l| {
-            json!({
-                "label": model.labels.name(l),
-                "score": score(l),
-                "threshold": threshold(model, l),
-                "words": words(model, labeller.query(), l, top),
-            })
+    let entry = |reason: Reason| {
+        json!({
+            "label": model.labels.name(reason.label),
+            "score": reason.score,
+            "threshold": reason.threshold,
+            "words": shares(model, reason.why, top),
         })
-        .collect())
-}
-
-/// The threshold of a label, where it has one of its own.
-fn threshold(model: &Model, label: u32) -> Option<f64> {
-    model.thresholds.of(label).filter(|t| t.is_finite())
+    };
+    Ok(found.reasons.into_iter().map(entry).collect())
 }
 
 /// What the words of a document add to a label's score, most first; for kNN its neighbours, whose shares add up to it.
 pub(crate) fn words(model: &Model, query: Query<'_>, label: u32, top: usize) -> Value {
-    let mut why = model.why(query, label);
+    shares(model, model.why(query, label), top)
+}
+
+fn shares(model: &Model, mut why: Why, top: usize) -> Value {
     if !matches!(model.classifier, Fitted::Knn { .. }) {
         let names = model.features();
         let word = |w: WordShare| json!({ "word": names[w.feature as usize], "adds": w.adds });

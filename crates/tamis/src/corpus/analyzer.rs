@@ -339,7 +339,8 @@ mod tests {
     #[test]
     fn terms_are_distinct() {
         let long = "Electroencephalographically";
-        let texts = [long, "kelvin 5\u{212a} \u{212a}elvin", &long.to_lowercase(), "5k ANGSTROM \u{212b}ngstrom ångstrom"];
+        let texts =
+            [long, "kelvin 5\u{212a} \u{212a}elvin", &long.to_lowercase(), "5k ANGSTROM \u{212b}ngstrom ångstrom"];
         for lowercase in [false, true] {
             let mut analyzer = Analyzer::new(&TextOptions { lowercase, ..TextOptions::default() }).unwrap();
             for _ in 0..2 {

@@ -34,7 +34,7 @@ pub use threshold::{Threshold, Thresholds};
 pub use train::{FitOptions, Size, Trained, fit};
 pub use train_taxonomy::{TaxonomyTrained, fit_taxonomy};
 pub use vector::{Weighter, Weighting};
-pub use why::{LabelFacts, LabelWords, Neighbour, Why, WordShare};
+pub use why::{LabelFacts, LabelWords, Neighbour, Reason, Reasons, Why, WordShare};
 
 /// A label with its score: one place of a ranked list.
 ///

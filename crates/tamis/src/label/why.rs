@@ -2,6 +2,7 @@
 
 use super::threshold::{CurvePoint, ThresholdCurve};
 use super::{Classifier, Fitted, Labeller, Model, Query, Scratch, Similarity};
+use crate::corpus::Body;
 use crate::{Error, Result};
 
 /// What a word of a document adds to a label's score.
@@ -33,6 +34,32 @@ pub struct Why {
     pub words: Vec<WordShare>,
     /// For kNN the neighbours that carry the label, nearest first; their shares add up to the score.
     pub neighbours: Vec<Neighbour>,
+}
+
+/// The labels of a document, with reasons.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reasons {
+    /// The labels it gets, best first.
+    pub decided: Vec<u32>,
+    /// Whether it has a word that the model knows.
+    pub known: bool,
+    /// For the label asked for; else for those it gets, best first; else for the best one.
+    pub reasons: Vec<Reason>,
+}
+
+/// A label of a document, with what speaks for and against it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reason {
+    /// Label number.
+    pub label: u32,
+    /// Its score, where it has one; along a taxonomy that of its own level.
+    pub score: Option<f64>,
+    /// The threshold for that score, see [`LabelFacts::threshold`].
+    pub threshold: Option<f64>,
+    /// Whether the document gets it.
+    pub decided: bool,
+    /// What makes the score.
+    pub why: Why,
 }
 
 /// The words that say most about a label, with their weights.
@@ -197,6 +224,35 @@ impl Labeller<'_> {
     /// Why the document read last has its score for a label.
     pub fn why(&self, label: u32) -> Why {
         self.model().why(self.query(), label)
+    }
+
+    /// Labels a document and says why.
+    pub fn reasons(&mut self, body: &Body<'_>, label: Option<u32>) -> Reasons {
+        let labelled = self.label(body);
+        let known = labelled.known;
+        let (ranked, mut decided) = (labelled.ranked.to_vec(), labelled.decided.to_vec());
+        let mut scores: Vec<Option<f64>> = vec![None; self.model().labels.len()];
+        ranked.iter().for_each(|s| scores[s.label as usize] = Some(s.score));
+        let score_of = |l: u32| scores[l as usize].unwrap_or(f64::NEG_INFINITY);
+        decided.sort_by(|&a, &b| score_of(b).total_cmp(&score_of(a)).then(a.cmp(&b)));
+        let shown = match (label, ranked.first()) {
+            (Some(label), _) => vec![label],
+            (None, Some(best)) if decided.is_empty() => vec![best.label],
+            (None, _) => decided.clone(),
+        };
+        if let Fitted::Progressive(filter) = &self.model().classifier {
+            let own = filter.node_scores(self.query(), &mut Scratch::default());
+            scores = own.into_iter().map(Some).collect();
+        }
+        let reason = |label: u32| Reason {
+            label,
+            score: scores[label as usize],
+            threshold: self.model().label_facts(label).threshold,
+            decided: decided.contains(&label),
+            why: self.why(label),
+        };
+        let reasons = shown.into_iter().map(reason).collect();
+        Reasons { decided, known, reasons }
     }
 }
 

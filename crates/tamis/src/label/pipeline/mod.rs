@@ -121,6 +121,45 @@ pub struct Selection {
     pub steps: Vec<CalibrateStep>,
 }
 
+/// A selection with the table it was made on: what programs read.
+#[derive(Debug, Serialize)]
+pub struct Calibrated<'a> {
+    method: Method,
+    levels: &'a [String],
+    thresholds: &'a [f64],
+    utility: f64,
+    utility_name: Utility,
+    evaluations: u64,
+    bound: Option<f64>,
+    proven: bool,
+    documents: usize,
+    positives: usize,
+    negative_weight: f64,
+    outcome: Outcome,
+    steps: &'a [CalibrateStep],
+}
+
+impl Selection {
+    /// Everything about the selection, for programs.
+    pub fn about<'a>(&'a self, table: &'a ScoreTable, utility: Utility) -> Calibrated<'a> {
+        Calibrated {
+            method: self.method,
+            levels: table.levels(),
+            thresholds: &self.thresholds,
+            utility: self.utility,
+            utility_name: utility,
+            evaluations: self.evaluations,
+            bound: self.bound,
+            proven: self.proven,
+            documents: table.documents(),
+            positives: table.positives(),
+            negative_weight: table.negative_weight(),
+            outcome: self.outcome,
+            steps: &self.steps,
+        }
+    }
+}
+
 /// What a method hands back; [`select_with`] adds what follows from the thresholds.
 #[derive(Debug, Default)]
 struct Found {
