@@ -157,15 +157,21 @@ def _plain(y: Any) -> Labels | None:
         return Labels("multilabel-indicator", np.arange(y.shape[1]), (*found, y.shape[1]))
     if y.ndim != 1 or y.dtype.kind not in "UOiub":
         return None
-    items = y.tolist()
-    if y.dtype.kind == "O" and set(map(type, items)) != {str}:
-        return None
-    classes = sorted(set(items))
-    place = {name: at for at, name in enumerate(classes)}
-    codes = np.fromiter(map(place.__getitem__, items), np.int32, len(items))
+    if y.dtype.kind == "U" and y.itemsize:
+        first, seen = _core.row_codes(np.ascontiguousarray(y).view(np.uint8).reshape(len(y), y.itemsize))
+        classes, place = np.unique(y[first], return_inverse=True)
+        codes = place.astype(np.int32)[seen]
+    else:
+        items = y.tolist()
+        if y.dtype.kind == "O" and set(map(type, items)) != {str}:
+            return None
+        found = sorted(set(items))
+        number = {name: at for at, name in enumerate(found)}
+        classes = np.array(found, dtype=y.dtype)
+        codes = np.fromiter(map(number.__getitem__, items), np.int32, len(items))
     offsets = np.arange(len(codes) + 1, dtype=np.int64)
     kind = "binary" if len(classes) <= 2 else "multiclass"
-    return Labels(kind, np.array(classes, dtype=y.dtype), (offsets, codes, len(classes)))
+    return Labels(kind, classes, (offsets, codes, len(classes)))
 
 
 def indicator(y: Any, names: list | None = None) -> Labels:

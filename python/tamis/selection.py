@@ -30,8 +30,12 @@ class _ColumnSelector(SelectorMixin, BaseEstimator):
             names = list(y.columns) if hasattr(y, "columns") else None
             X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, ensure_min_samples=2)
             labels = _inputs.labels(y) if names is None else _inputs.indicator(y, names)
-        check_non_negative(X, f"{type(self).__name__}.fit")
-        columns, scores, found, _ = _inputs.rank_columns(X, labels, by, self.cut, size, budget, _inputs.how(self))
+        try:
+            columns, scores, found, _ = _inputs.rank_columns(X, labels, by, self.cut, size, budget, _inputs.how(self))
+        except ValueError:
+            # The core refuses numbers below 0 as well; then scikit-learn says it in its own words.
+            check_non_negative(X, f"{type(self).__name__}.fit")
+            raise
         n = X.shape[1]
         # Columns that were cut have no score; minus infinity ranks below every other.
         self.scores_ = np.full(n, -np.inf)

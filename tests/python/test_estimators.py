@@ -165,7 +165,7 @@ def test_thresholds_are_those_of_the_program(several, tamis_program, tmp_path, p
         {"by": "ig", "features": "all", "classifier": "bayes"},
         {"taxonomy": "names", "threshold": "tsa"},
         {"classifier": "bayes", "stem": "english", "stop_words": "english", "ngrams": 2},
-        {"classifier": "okapi(k=7)", "features": 100, "by": "ig"},
+        {"classifier": "knn(k=7)", "features": 100, "by": "ig"},
     ],
 )
 def test_categorizer_is_the_program(messages, tamis_program, tmp_path, options):

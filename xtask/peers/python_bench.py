@@ -21,14 +21,14 @@ def say(side, what, value, unit, note=""):
 
 def counting(name, texts):
     what = f"{name}: texts to counts"
-    seconds, X = best(5, lambda: tamis.TextCounter().fit_transform(texts))
+    seconds, X = best(9, lambda: tamis.TextCounter().fit_transform(texts))
     say("ours", what, seconds, "s", f"TextCounter: {X.shape[1]} terms, {X.nnz} entries")
-    seconds, X = best(2, lambda: CountVectorizer().fit_transform(texts))
+    seconds, X = best(3, lambda: CountVectorizer().fit_transform(texts))
     say("peer", what, seconds, "s", f"CountVectorizer: {X.shape[1]} terms, {X.nnz} entries")
     what = f"{name}: texts to counts, one tokenisation"
-    seconds, _ = best(5, lambda: tamis.TextCounter(words="letters").fit_transform(texts))
+    seconds, _ = best(9, lambda: tamis.TextCounter(words="letters").fit_transform(texts))
     say("ours", what, seconds, "s", "[A-Za-z]{2,} in both")
-    seconds, _ = best(2, lambda: CountVectorizer(token_pattern="[A-Za-z]{2,}").fit_transform(texts))
+    seconds, _ = best(3, lambda: CountVectorizer(token_pattern="[A-Za-z]{2,}").fit_transform(texts))
     say("peer", what, seconds, "s")
 
 
