@@ -8,7 +8,7 @@ import tracemalloc
 
 import numpy as np
 import tamis
-from common import advisories, best, newsgroups
+from common import advisories, best, best_of_both, newsgroups
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest, chi2, mutual_info_classif
 from sklearn.preprocessing import MultiLabelBinarizer
@@ -20,16 +20,14 @@ def say(side, what, value, unit, note=""):
 
 
 def counting(name, texts):
-    what = f"{name}: texts to counts"
-    seconds, X = best(9, lambda: tamis.TextCounter().fit_transform(texts))
-    say("ours", what, seconds, "s", f"TextCounter: {X.shape[1]} terms, {X.nnz} entries")
-    seconds, X = best(3, lambda: CountVectorizer().fit_transform(texts))
-    say("peer", what, seconds, "s", f"CountVectorizer: {X.shape[1]} terms, {X.nnz} entries")
-    what = f"{name}: texts to counts, one tokenisation"
-    seconds, _ = best(9, lambda: tamis.TextCounter(words="letters").fit_transform(texts))
-    say("ours", what, seconds, "s", "[A-Za-z]{2,} in both")
-    seconds, _ = best(3, lambda: CountVectorizer(token_pattern="[A-Za-z]{2,}").fit_transform(texts))
-    say("peer", what, seconds, "s")
+    for words, options, pattern in [("", {}, {}), (", one tokenisation", {"words": "letters"}, {"token_pattern": "[A-Za-z]{2,}"})]:
+        what = f"{name}: texts to counts{words}"
+        ours, peer = best_of_both(
+            lambda: tamis.TextCounter(**options).fit_transform(texts),
+            lambda: CountVectorizer(**pattern).fit_transform(texts),
+        )
+        for side, estimator, (seconds, X) in [("ours", "TextCounter", ours), ("peer", "CountVectorizer", peer)]:
+            say(side, what, seconds, "s", f"{estimator}: {X.shape[1]} terms, {X.nnz} entries")
 
 
 def selection(name, texts, y, single):
