@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,20 @@ READ_IN_PLACE = ("float64", "float32", "int64", "int32", "uint8")
 MEMORY = 4 << 30
 
 
+def whole(name: str, value: Any, low: int = 0) -> int:
+    """A parameter that must be a whole number of at least `low`; refused with its name."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
+        raise ValueError(f"{name} should be a whole number, {low} or more. Got {value!r}.")
+    return int(value)
+
+
 def how(estimator: Any = None, *, verbose: Any = False, n_jobs: int | None = None) -> tuple[bool, int]:
     """`verbose` and `n_jobs` as the core takes them: whether to report, and threads (0 for all cores)."""
     if estimator is not None:
         verbose, n_jobs = getattr(estimator, "verbose", False), getattr(estimator, "n_jobs", None)
-    return bool(verbose), n_jobs if n_jobs is not None and n_jobs > 0 else 0
+    if n_jobs is not None and not isinstance(n_jobs, Integral):
+        raise ValueError(f"n_jobs should be a whole number or None. Got {n_jobs!r}.")
+    return bool(verbose), int(n_jobs) if n_jobs is not None and n_jobs > 0 else 0
 
 
 def listed(raw: Any) -> list:
@@ -120,15 +130,20 @@ def no_labels(documents: int) -> Labels:
     return Labels("none", np.empty(0, dtype=object), (np.zeros(documents + 1, np.int64), np.empty(0, np.int32), 0))
 
 
-def labels(y: Any, *, lists: bool = False) -> Labels:
-    """Labels as a vector, an indicator matrix, or, where `lists` allows it, a list of labels for each document."""
+def labels(y: Any, *, lists: bool = False, names: list | None = None) -> Labels:
+    """Labels as a vector, an indicator matrix, or, where `lists` allows it, a list of labels for each document.
+
+    `names` are those of the columns, where y was a DataFrame before somebody made an array of it."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
     if lists and not sp.issparse(y) and not hasattr(y, "ndim"):
         y = list(y)
     if lists and is_lists(y):
         return _of_lists(y)
-    names = list(y.columns) if getattr(y, "ndim", 1) == 2 and hasattr(y, "columns") else None
-    if names is not None:
-        y = np.asarray(y)
+    if getattr(y, "ndim", 1) == 2 and hasattr(y, "columns"):
+        names, y = list(y.columns), np.asarray(y)
+    if getattr(y, "ndim", 1) == 1 or y.shape[1] == 1:
+        names = None  # one column is a vector, as for scikit-learn
     found = _plain(y) if names is None else None
     if found is not None:
         return found
@@ -241,17 +256,19 @@ def text_parameters(source: Any) -> str:
     if stop_words is not None and not isinstance(stop_words, str):
         stop_words = [str(word) for word in stop_words]
     char_ngrams = given["char_ngrams"]
+    if char_ngrams is not None:
+        char_ngrams = [whole("char_ngrams", n, 1) for n in char_ngrams]
     return json.dumps(
         {
             "words": given["words"],
             "lowercase": bool(given["lowercase"]),
-            "min_length": given["min_length"],
-            "max_length": given["max_length"],
+            "min_length": whole("min_length", given["min_length"]),
+            "max_length": whole("max_length", given["max_length"], 1),
             "digits": given["digits"],
             "stop_words": stop_words,
             "stem": given["stem"],
-            "ngrams": given["ngrams"],
-            "char_ngrams": None if char_ngrams is None else list(char_ngrams),
+            "ngrams": whole("ngrams", given["ngrams"], 1),
+            "char_ngrams": char_ngrams,
         }
     )
 

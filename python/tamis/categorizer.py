@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _inputs
-from .hierarchy import taxonomy_pairs
+from .hierarchy import named_by, taxonomy_pairs
 
 
 class TextCategorizer(ClassifierMixin, BaseEstimator):
@@ -134,9 +134,9 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
             "classifier": self.classifier,
             "threshold": self.threshold,
             "calibrate": self.calibrate,
-            "folds": self.folds,
+            "folds": None if self.folds is None else _inputs.whole("folds", self.folds),
             "seconds": self.seconds,
-            "seed": 0 if self.random_state is None else int(self.random_state),
+            "seed": 0 if self.random_state is None else _inputs.whole("random_state", self.random_state),
             "taxonomy": None if self.taxonomy is None else taxonomy_pairs(self.taxonomy, labels.names),
             "hierarchy": None,
         }
@@ -147,16 +147,17 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         self.trials_ = pd.DataFrame(report["trials"])
         self.threshold_report_ = report["thresholds"]
         counts = np.bincount(labels.sets[1], minlength=len(labels.classes))
-        self._adopt(model, labels.kind, dict(zip(labels.names, labels.classes.tolist())))
+        known = dict(zip(labels.names, labels.classes.tolist()))
+        self._adopt(model, labels.kind, known, named_by(self.taxonomy))
         self._majority = labels.classes[counts.argmax()]
         return self
 
-    def _adopt(self, model: Any, kind: str, known: dict[str, Any]) -> None:
+    def _adopt(self, model: Any, kind: str, known: dict[str, Any], nodes: dict[str, Any]) -> None:
         self._model, self._kind = model, kind
         about = json.loads(model.about)
         names = model.labels
         #: Labels in the order of the model's numbers, as the user wrote them.
-        self._labels = np.array([known.get(name, name) for name in names])
+        self._labels = np.array([known.get(name, nodes.get(name, name)) for name in names])
         if kind == "multilabel-indicator" and not about["progressive"]:
             self.classes_ = np.array(list(known.values()))
         elif kind in ("binary", "multiclass"):
@@ -175,7 +176,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         self.curves_ = {names[curve["label"]]: curve for curve in about["curves"]}
         values = about["thresholds"].get("values")
         self.thresholds_ = None if values is None else dict(zip(names, values))
-        self._calibrated = about["calibrated"]
+        self._calibrated = about["calibration"] is not None
 
     def predict(self, raw_documents: Any) -> Any:
         """Labels, in the form y had: a vector, a list of labels for each document, or an indicator matrix."""
@@ -246,7 +247,11 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> TextCategorizer:
-        """Read a model file, of this class or of ``tamis fit``."""
+        """Read a model file, of this class or of ``tamis fit``.
+
+        A file knows labels by their names alone: numbers come back as strings, and labels of documents that may have
+        several as lists. Pickle an estimator to keep the form of y.
+        """
         model = _core.Model.load(os.fspath(path))
         about = json.loads(model.about)
         summary, text = about["summary"], about["text"]
@@ -254,6 +259,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
             by=summary["selector"],
             features=len(model.features),
             classifier=summary["classifier"],
+            threshold=None if about["progressive"] else about["deciding"],
+            calibrate=about["calibration"],
             folds=summary["folds"],
             random_state=summary["seed"],
             **{name: text[name] for name in _inputs.TEXT_DEFAULTS if name in text and name != "stop_words"},
@@ -263,7 +270,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         names = model.labels
         one = about["deciding"] == "rcut(1)" and summary["single_label"]
         kind = ("binary" if len(names) == 2 else "multiclass") if one else "lists"
-        estimator._adopt(model, kind, {name: name for name in names})
+        estimator._adopt(model, kind, {name: name for name in names}, {})
         estimator._majority = names[int(np.argmax(summary["label_documents"]))]
         return estimator
 

@@ -37,7 +37,7 @@ class _CountClassifier(ClassifierMixin, BaseEstimator):
         names = list(y.columns) if hasattr(y, "columns") else None
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
         check_non_negative(X, f"{type(self).__name__}.fit")
-        labels = _inputs.labels(y) if names is None or y.ndim == 1 else _inputs.indicator(y, names)
+        labels = _inputs.labels(y, names=names)
         _inputs.two_classes(labels, type(self).__name__)
         self.classes_ = labels.classes
         self._multilabel = labels.multilabel
@@ -171,6 +171,9 @@ class LinearSVM(_CountClassifier):
             f"svm(c={float(self.C)!r},loss={self.loss},multi={self.multi},vectors={self.vectors},classes={classes},"
             f"iterations={self.iterations},seed={seed}{gap})"
         )
+
+    def _policy(self) -> str | None:
+        return "fixed(0)" if self.threshold is None and self.multi == "ovr" else self.threshold
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores, documents × labels; for two classes one number, positive for the second."""

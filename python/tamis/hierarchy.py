@@ -28,6 +28,14 @@ def taxonomy_pairs(taxonomy: Any, names: list[str]) -> list[tuple[str, str | Non
     return [(str(child), None if parent is None or parent == "" else str(parent)) for child, parent in pairs]
 
 
+def named_by(taxonomy: Any) -> dict[str, Any]:
+    """The labels of a taxonomy that Python holds, as the user wrote them, by their names."""
+    if taxonomy is None or isinstance(taxonomy, (str, os.PathLike)):
+        return {}
+    pairs = taxonomy.items() if isinstance(taxonomy, dict) else taxonomy
+    return {str(label): label for pair in pairs for label in pair if label is not None and label != ""}
+
+
 class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Progressive filtering: a binary classifier for each node of a taxonomy, thresholds along each pipeline.
 
@@ -117,12 +125,12 @@ class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         _inputs.refuse_lists(y)
         names = list(y.columns) if hasattr(y, "columns") else None
         X, y = indexable(X, y)
-        labels = _inputs.labels(y) if names is None else _inputs.indicator(np.asarray(y), names)
+        labels = _inputs.labels(y if names is None else np.asarray(y), names=names)
         _inputs.two_classes(labels, type(self).__name__)
         self._multilabel = labels.multilabel
         nodes, sets = self._nodes(labels)
         seed = 0 if self.random_state is None else self.random_state
-        folds = _core.stratified_folds(sets, self.cv, seed)
+        folds = _core.stratified_folds(sets, _inputs.whole("cv", self.cv, 2), seed)
         everything = np.arange(len(folds), dtype=np.int64)
         held_out = np.full((len(folds), len(nodes.names)), -np.inf)
         margins = False
@@ -147,7 +155,7 @@ class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.parents_ = {
             name: None if parent < 0 else nodes.names[parent] for name, parent in zip(nodes.names, nodes.parents)
         }
-        known = dict(zip(labels.names, labels.classes.tolist()))
+        known = {**named_by(self.taxonomy), **dict(zip(labels.names, labels.classes.tolist()))}
         node_labels = np.array([known.get(name, name) for name in nodes.names])
         # Classes are in the order of scikit-learn, nodes in that of their names.
         self.classes_, self._class_of = np.unique(node_labels, return_inverse=True)
@@ -174,7 +182,8 @@ class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _train(self, nodes: Any, X: Any, rows: np.ndarray, seed: int) -> tuple[dict[int, Any], list[int]]:
         estimator = LinearSVM() if self.estimator is None else self.estimator
-        sets, states = nodes.training(rows.astype(np.int64), self.negatives, self.per_node, seed)
+        per_node = None if self.per_node is None else _inputs.whole("per_node", self.per_node)
+        sets, states = nodes.training(rows.astype(np.int64), self.negatives, per_node, seed)
         models = {}
         for node, chosen, positive in sets:
             models[node] = clone(estimator).fit(_safe_indexing(X, chosen), positive.astype(int))

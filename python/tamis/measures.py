@@ -41,7 +41,10 @@ def _sets(y: Any, classes: Any, columns: int | None) -> _inputs.Sets:
         return labels.sets
     place = {label: at for at, label in enumerate(np.asarray(classes).tolist())}
     if sp.issparse(y) or (not _inputs.is_lists(y) and np.ndim(y) == 2):
-        return _inputs.indicator(y).sets
+        found = _inputs.indicator(y).sets
+        if found[2] != len(place):
+            raise ValueError(f"{len(place)} classes for a matrix of {found[2]} labels")
+        return found
     rows = [[row] if isinstance(row, str) or not hasattr(row, "__iter__") else list(row) for row in
             (y.tolist() if hasattr(y, "tolist") else y)]
     # Labels that are no class can never be found: they are numbered after the classes and count as missed.
@@ -54,6 +57,10 @@ def _arguments(y_true: Any, y_score: Any, y_pred: Any, classes: Any) -> tuple:
     scores = None if y_score is None else np.ascontiguousarray(np.asarray(y_score, dtype=np.float64))
     if scores is not None and scores.ndim == 1:
         scores = np.column_stack([-scores, scores])
+    if hasattr(y_true, "columns") and hasattr(y_pred, "columns"):
+        if sorted(map(str, y_true.columns)) != sorted(map(str, y_pred.columns)):
+            raise ValueError("y_true and y_pred have columns of other names")
+        y_pred = y_pred[list(y_true.columns)]
     truth = _sets(y_true, classes, None if scores is None else scores.shape[1])
     decided = None
     if y_pred is not None:
@@ -61,6 +68,8 @@ def _arguments(y_true: Any, y_score: Any, y_pred: Any, classes: Any) -> tuple:
         if known is None and not _inputs.is_lists(y_true) and np.ndim(y_true) == 1:
             known = np.unique(np.asarray(y_true))
         decided = _sets(y_pred, known, None)
+        if known is None and decided[2] != truth[2]:
+            raise ValueError(f"{truth[2]} labels in y_true, and {decided[2]} in y_pred")
         if len(decided[0]) != len(truth[0]):
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: [{len(truth[0]) - 1}, {len(decided[0]) - 1}]"
@@ -98,12 +107,17 @@ def intervals(
     replicates: int = 1000,
     random_state: int = 1,
 ) -> dict[str, tuple[float, float, float]]:
-    """Measures with a 95 % bootstrap interval over documents: value, low, high."""
+    """Measures with a 95 % bootstrap interval over documents: value, low, high. Those that do not apply are left out."""
     if measures is None:
         measures = (RANKED if y_score is not None else ()) + (DECIDED if y_pred is not None else ())
     truth, scores, decided = _arguments(y_true, y_score, y_pred, classes)
     found = json.loads(_core.evaluate(list(measures), truth, scores, decided, replicates, random_state))
-    return {part["measure"]: (part["value"], part["low"], part["high"]) for part in found["intervals"]}
+    applies = {value["measure"] for value in found["values"] if value["value"] is not None}
+    return {
+        part["measure"]: (part["value"], part["low"], part["high"])
+        for part in found["intervals"]
+        if part["measure"] in applies
+    }
 
 
 def per_document(

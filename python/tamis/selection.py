@@ -29,9 +29,12 @@ class _ColumnSelector(SelectorMixin, BaseEstimator):
             _inputs.refuse_lists(y)
             names = list(y.columns) if hasattr(y, "columns") else None
             X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, ensure_min_samples=2)
-            labels = _inputs.labels(y) if names is None else _inputs.indicator(y, names)
+            labels = _inputs.labels(y, names=names)
+        if not isinstance(by, str):
+            raise ValueError(f"by should be a selector expression such as 'chi2max'. Got {by!r}.")
+        cut = None if self.cut is None else _inputs.whole("cut", self.cut)
         try:
-            columns, scores, found, _ = _inputs.rank_columns(X, labels, by, self.cut, size, budget, _inputs.how(self))
+            columns, scores, found, _ = _inputs.rank_columns(X, labels, by, cut, size, budget, _inputs.how(self))
         except ValueError:
             # The core refuses numbers below 0 as well; then scikit-learn says it in its own words.
             check_non_negative(X, f"{type(self).__name__}.fit")

@@ -178,6 +178,11 @@ class TextCounter(TransformerMixin, BaseEstimator):
 
     def _limit(self, terms: _core.Terms, X: sp.csr_matrix) -> tuple[_core.Terms, sp.csr_matrix]:
         documents = X.shape[0]
+        for name, value in (("min_df", self.min_df), ("max_df", self.max_df)):
+            if value < 0 or (not isinstance(value, Integral) and value > 1):
+                raise ValueError(f"{name} should be a share from 0 to 1 or a number of documents. Got {value!r}.")
+        if self.max_features is not None:
+            _inputs.whole("max_features", self.max_features, 1)
         low = self.min_df if isinstance(self.min_df, Integral) else self.min_df * documents
         high = self.max_df if isinstance(self.max_df, Integral) else self.max_df * documents
         if high < low:

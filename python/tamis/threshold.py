@@ -145,7 +145,8 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _folds(self, X: Any, y: Any, labels: _inputs.Labels) -> np.ndarray:
         if isinstance(self.cv, (int, np.integer)):
-            return _core.stratified_folds(labels.sets, int(self.cv), 0 if self.random_state is None else self.random_state)
+            folds = _inputs.whole("cv", self.cv, 2)
+            return _core.stratified_folds(labels.sets, folds, 0 if self.random_state is None else self.random_state)
         folds = np.full(len(labels.sets[0]) - 1, -1, dtype=np.int64)
         cv = check_cv(self.cv, y if not labels.multilabel else None, classifier=not labels.multilabel)
         for fold, (_, test) in enumerate(cv.split(X, None if labels.multilabel else y)):

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from corpora import Corpus
 from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.linear_model import LogisticRegression
@@ -445,3 +446,66 @@ def test_mistakes_are_explained(tmp_path):
     bad.write_text('{"text": 3}\n')
     with pytest.raises(tamis.MalformedError, match="bad.jsonl:1"):
         tamis.count(bad)
+
+
+def test_documents_without_labels_are_evidence():
+    """All-zero rows say that a document may have no label: nobody is given one because it is the best of none."""
+    X = np.array([[2, 0], [0, 1], [1, 1], [0, 3]] * 12)
+    y = np.array([1, 0, 0, 0] * 12)
+    for form in (np.column_stack([y, np.roll(y, 1)]), pd.DataFrame({"spam": y, "ham": np.roll(y, 1)}), sp.csr_matrix(y[:, None])):
+        found = tamis.LinearSVM().fit(X, form)
+        assert (found.predict(X) == (found.decision_function(X) >= 0)).all()
+        assert not found.predict(X)[3].any() or found.decision_function(X)[3].max() >= 0
+    texts = ["win a prize", "lunch at noon", "prize of lunch", "noon train"] * 12
+    model = tamis.TextCategorizer(classifier="svm", features="all").fit(texts, [["spam"], [], [], []] * 12)
+    assert model.predict(["win a prize", "lunch at noon"]) == [["spam"], []]
+    assert any("one label or none" in reason for reason in model.why_)
+
+
+def test_frames_of_labels_are_checked():
+    X = np.array([[2, 0], [0, 1], [1, 1], [0, 3]] * 5)
+    y = np.array(["a", "b", "b", "b"] * 5)
+    with pytest.warns(DataConversionWarning):
+        found = tamis.LinearSVM().fit(X, pd.DataFrame({"y": y}))
+    assert (found.predict(X) == tamis.LinearSVM().fit(X, y).predict(X)).all()
+    with pytest.raises(ValueError, match="multiclass-multioutput"):
+        tamis.LinearSVM().fit(X[:3], pd.DataFrame({"a": [0, 1, 2], "b": [2, 2, 1]}))
+
+
+def test_labels_of_a_taxonomy_stay_what_they_are():
+    X = np.array([[3, 0, 0], [0, 3, 0], [0, 0, 3], [3, 1, 0]] * 12)
+    found = tamis.ProgressiveFilter(taxonomy={1: 0, 2: 0, 3: None, 0: None}).fit(X, np.array([1, 2, 3, 1] * 12))
+    assert found.classes_.tolist() == [0, 1, 2, 3]
+    assert found.predict(X[:3]).tolist() == [1, 2, 3]
+
+
+def test_a_loaded_model_fits_as_it_was_fitted(messages, tmp_path):
+    texts, labels, _ = messages
+    options = {"by": "chi2max@1", "features": 50, "classifier": "svm", "threshold": "scut(rare=5)", "calibrate": "platt"}
+    model = tamis.TextCategorizer(**options).fit(texts, labels)
+    model.save(tmp_path / "a.model")
+    again = clone(tamis.TextCategorizer.load(tmp_path / "a.model")).fit(texts, labels)
+    again.save(tmp_path / "b.model")
+    assert again.predict(texts[:50]) == model.predict(texts[:50])
+    assert (again.predict_proba(texts[:50]) == model.predict_proba(texts[:50])).all()
+
+
+@pytest.mark.parametrize(
+    "use, name",
+    [
+        (lambda X, y: tamis.TextCounter(ngrams=(1, 2)).fit(["a text"]), "ngrams"),
+        (lambda X, y: tamis.TextCounter(min_length=-1).fit(["a text"]), "min_length"),
+        (lambda X, y: tamis.TextCounter(max_features=-3).fit(["a text"]), "max_features"),
+        (lambda X, y: tamis.TextCounter(max_df=2.0).fit(["a text"]), "max_df"),
+        (lambda X, y: tamis.TextCounter(n_jobs=1.5).fit(["a text"]), "n_jobs"),
+        (lambda X, y: tamis.TextCategorizer(folds=-1).fit(["a", "b"], ["a", "b"]), "folds"),
+        (lambda X, y: tamis.Selector(cut=-1).fit(X, y), "cut"),
+        (lambda X, y: tamis.Selector(None).fit(X, y), "by"),
+        (lambda X, y: tamis.ThresholdTuner(tamis.LinearSVM(), cv=1).fit(X, y), "cv"),
+        (lambda X, y: tamis.ProgressiveFilter(per_node=-1).fit(X, y), "per_node"),
+    ],
+)
+def test_a_parameter_out_of_range_is_named(use, name):
+    X, y = np.array([[2, 0], [0, 1], [1, 1], [0, 3]] * 5), np.array([1, 0, 0, 0] * 5)
+    with pytest.raises(ValueError, match=f"^{name} should be"):
+        use(X, y)

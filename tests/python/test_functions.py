@@ -248,3 +248,21 @@ def test_plots(messages, tmp_path):
         assert axes.get_title() and (tmp_path / "plot.png").stat().st_size > 5000
     with pytest.raises(ValueError, match="nothing was tried"):
         tamis.plot_size_curve(tamis.TextCategorizer(by="ig", features=50, classifier="svm").fit(texts, labels))
+
+
+def test_measures_of_what_was_not_given_are_none():
+    found = tamis.measures.evaluate(["a", "b"], y_pred=["a", "b"], measures=["RPrec", "F1@macro"])
+    assert found == {"RPrec": None, "F1@macro": 1.0}
+    assert tamis.measures.evaluate(["a", "b"], np.eye(2), measures=["F1@macro", "P@1"]) == {"F1@macro": None, "P@1": 1.0}
+    assert list(tamis.measures.intervals(["a", "b"] * 9, y_pred=["a", "b"] * 9, measures=["MAP", "Accuracy"])) == ["Accuracy"]
+
+
+def test_measures_look_at_shapes_and_names():
+    with pytest.raises(ValueError, match="2 labels in y_true, and 3 in y_pred"):
+        tamis.measures.evaluate([[1, 0], [0, 1]], y_pred=[[1, 0, 0], [0, 1, 0]])
+    with pytest.raises(ValueError, match="2 classes for a matrix of 3 labels"):
+        tamis.measures.evaluate([[1, 0, 0], [0, 1, 0]], y_pred=[[1, 0, 0], [0, 1, 0]], classes=["a", "b"])
+    truth = pd.DataFrame({"a": [1, 0], "b": [0, 1]})
+    assert tamis.measures.evaluate(truth, y_pred=truth[["b", "a"]], measures=["F1@micro"]) == {"F1@micro": 1.0}
+    with pytest.raises(ValueError, match="other names"):
+        tamis.measures.evaluate(truth, y_pred=truth.rename(columns={"b": "c"}))

@@ -7,7 +7,7 @@ use tamis::measure::significance::{
     holm as holm_of, paired_bootstrap as bootstrap_of, randomisation as randomisation_of,
     sign_test as sign_test_counts, sign_test_of, wilcoxon as wilcoxon_of,
 };
-use tamis::measure::{Evaluation, EvaluationOptions, Measure, Resampling};
+use tamis::measure::{Evaluation, EvaluationOptions, Family, Measure, Resampling};
 
 use crate::arrays::{Scores, Sets};
 use crate::errors::{self, to_py};
@@ -59,7 +59,15 @@ fn evaluate(
     } else {
         Vec::new()
     };
-    errors::json(&json!({ "values": evaluation.values(), "intervals": intervals }))
+    // A ranked list that nobody gave is not an empty one.
+    let given = |measure: Measure| match measure.family() {
+        Family::Ranked => scores.is_some(),
+        Family::Decided | Family::Hierarchical => decided.is_some(),
+    };
+    let values: Vec<_> = (evaluation.values().into_iter())
+        .map(|value| json!({ "measure": value.measure, "value": value.value.filter(|_| given(value.measure)) }))
+        .collect();
+    errors::json(&json!({ "values": values, "intervals": intervals }))
 }
 
 /// A measure for each document; NaN for those that take no part.

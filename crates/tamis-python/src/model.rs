@@ -332,7 +332,7 @@ impl PyModel {
             "curves": model.curves,
             "text": model.text,
             "progressive": matches!(model.classifier, Fitted::Progressive(_)),
-            "calibrated": model.calibration.is_some(),
+            "calibration": model.calibration.as_ref().map(|c| c.method().to_string()),
         }))
     }
 

@@ -86,6 +86,11 @@ pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress
             sample.len()
         )));
     }
+    // Where all of them have the same labels, those without any are what they must be told from.
+    let labels = |row: usize| counts.assignments.row_indices(row);
+    if sample.windows(2).all(|w| labels(w[0]) == labels(w[1])) {
+        sample = rows.to_vec();
+    }
     let mut random = ChaCha8Rng::seed_from_u64(options.seed);
     sample.shuffle(&mut random);
     sample.truncate(options.documents);

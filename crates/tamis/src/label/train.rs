@@ -106,12 +106,13 @@ pub fn fit(
     let (terms, reason) = terms(&selector, &table, size, &options.budget, progress)?;
     reasons.extend(reason);
     let threshold = options.threshold.unwrap_or_else(|| {
-        if single_label {
-            reasons.push("Every labelled training document has one label, so each document gets its best one.".into());
+        if rows.iter().all(|&r| counts.assignments.row_indices(r).len() == 1) {
+            reasons.push("Every training document has one label, so each document gets its best one.".into());
             Threshold::rcut(1)
         } else {
             let policy = if options.folds == 0 { untuned(&classifier, counts, rows) } else { Threshold::recommended() };
-            reasons.push(format!("Documents have several labels, so labels are decided by {policy}."));
+            let have = if single_label { "one label or none" } else { "several labels" };
+            reasons.push(format!("Documents have {have}, so labels are decided by {policy}."));
             policy
         }
     });
