@@ -181,7 +181,8 @@ class LinearSVM(_CountClassifier):
 
 
 class MultinomialBayes(_CountClassifier):
-    """Multinomial naive Bayes with add-one smoothing.
+    """Multinomial naive Bayes with add-one smoothing, of words and of the shares of classes (MultinomialNB of scikit-learn
+    smooths words alone).
 
     Parameters
     ----------
