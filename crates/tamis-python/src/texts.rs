@@ -204,7 +204,7 @@ struct Ended {
 }
 
 impl Listed {
-    fn new(list: &Bound<'_, PyList>) -> (Box<dyn Batches>, Arc<Ended>) {
+    fn of(list: &Bound<'_, PyList>) -> (Box<dyn Batches>, Arc<Ended>) {
         let ended = Arc::new(Ended::default());
         let source = Self { list: list.clone().unbind(), length: list.len(), next: 0, ended: Arc::clone(&ended) };
         (Box::new(source), ended)
@@ -329,7 +329,7 @@ fn count_texts<'py>(
 ) -> PyResult<Option<CountedTexts<'py>>> {
     let text = text_options(text)?;
     let vocabulary = vocabulary.map(|terms| Arc::clone(&terms.get().0));
-    let (source, ended) = Listed::new(texts);
+    let (source, ended) = Listed::of(texts);
     let counted = run(py, how, move |progress| {
         let options = CountOptions { text, memory, vocabulary: vocabulary.clone(), ..CountOptions::default() };
         let (counts, _) = count(source, &options, progress)?;
