@@ -227,7 +227,9 @@ impl Listed {
 impl Batches for Listed {
     fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
         let taken = Python::attach(|py| {
-            drop(std::mem::take(&mut *locked(&self.ended.read)));
+            // Taken out first: others need the lock, and letting go of strings takes a while.
+            let read = std::mem::take(&mut *locked(&self.ended.read));
+            drop(read);
             self.take(py)
         });
         match taken {

@@ -113,7 +113,7 @@ pub(super) fn sorted(lists: &[(&Names, usize)]) -> (Vocabulary, Vec<Vec<u32>>) {
     let mut last: Option<Entry> = None;
     for entry in order {
         if last.is_none_or(|last| last.cmp(entry, lists).is_ne()) {
-            // A short name is all here: looking for it elsewhere was a twentieth of the time of counting.
+            // A short name is all here: looking for it elsewhere was 3 % of the samples of a profile, on one thread alone.
             let head = [entry.head[0].to_be_bytes(), entry.head[1].to_be_bytes()];
             let here = head.as_flattened().get(..usize::from(entry.length)).map(std::str::from_utf8);
             vocabulary.push(match here {
