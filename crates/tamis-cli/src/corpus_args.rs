@@ -7,10 +7,11 @@ use anyhow::{Context, bail};
 use clap::Args;
 use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::corpus::{
-    Batches, Corpus, Digits, Encoding, Fields, Format, OnError, ReadOptions, ReutersLabels, ReutersOptions,
-    ReutersSplit, ReviewLabels, TextOptions, Unused, Values, Words,
+    Batches, Corpus, Encoding, Fields, Format, OnError, ReadOptions, ReutersLabels, ReutersOptions, ReutersSplit,
+    ReviewLabels, Unused, Values,
 };
 use tamis::counts::{Contingency, CountOptions, CountReport, Counted, Counts, Vocabulary};
+use tamis::terms::{Digits, TextOptions, Words};
 
 use crate::global::Global;
 
@@ -239,7 +240,7 @@ impl TextArgs {
 
 /// A language's list, or the words of a file.
 fn stop_words(name: &str) -> anyhow::Result<Vec<String>> {
-    let unknown = match tamis::corpus::stop_words(name) {
+    let unknown = match tamis::terms::stop_words(name) {
         Ok(words) => return Ok(words),
         Err(error) => error,
     };

@@ -8,8 +8,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use tamis::classify::Scored;
 use tamis::counts::Csr;
-use tamis::label::Scored;
 
 /// A scipy CSR matrix as `(indptr, indices, data, columns)`; `indptr` and `indices` have one type.
 #[derive(FromPyObject)]

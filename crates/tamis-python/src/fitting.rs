@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::json;
-use tamis::corpus::TextOptions;
+use tamis::classify::ClassifierSpec;
 use tamis::counts::{Counts, Csr, Vocabulary};
 use tamis::features::search::Budget;
-use tamis::label::pipeline::{self, Method};
-use tamis::label::progressive::Answers;
-use tamis::label::threshold::CalibrationMethod;
-use tamis::label::{
-    ClassifierSpec, FitOptions, Model, ProgressiveOptions, Separator, Size, Taxonomy, Threshold, fit, fit_taxonomy,
-};
+use tamis::hierarchy::pipeline;
+use tamis::hierarchy::pipeline::Method;
+use tamis::hierarchy::progressive::Answers;
+use tamis::hierarchy::{ProgressiveOptions, Separator, Taxonomy};
+use tamis::model::{FitOptions, Model, Size, fit, fit_taxonomy};
+use tamis::terms::TextOptions;
+use tamis::threshold::CalibrationMethod;
+use tamis::threshold::Threshold;
 use tamis::{Progress, Result};
 
 /// What to fit, as `TextCategorizer` says it; what is `None` is chosen.
@@ -68,7 +70,7 @@ pub(crate) fn taxonomy(pairs: &[(String, Option<String>)], names: &Vocabulary) -
     let taxonomy = if pairs.is_empty() {
         Taxonomy::from_names(names.iter(), Separator::Auto)?
     } else {
-        Taxonomy::from_pairs(pairs.iter().map(|(c, p)| (c, p.as_ref())), tamis::label::ParentPolicy::Refuse)?
+        Taxonomy::from_pairs(pairs.iter().map(|(c, p)| (c, p.as_ref())), tamis::hierarchy::ParentPolicy::Refuse)?
     };
     taxonomy.align(names)?;
     Ok(taxonomy)

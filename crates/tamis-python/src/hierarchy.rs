@@ -6,9 +6,10 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntyped
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tamis::counts::{Counts, Vocabulary};
-use tamis::label::pipeline::{self, Imbalance, Method, ScoreTable, select_with};
-use tamis::label::progressive::{Answers, NodeDocuments, NodeScores, NodeState, ScoreFilter, TrainingOptions};
-use tamis::label::{ProgressiveOptions, Taxonomy, TaxonomyOptions};
+use tamis::hierarchy::pipeline;
+use tamis::hierarchy::pipeline::{Imbalance, Method, ScoreTable, select_with};
+use tamis::hierarchy::progressive::{Answers, NodeDocuments, NodeScores, NodeState, ScoreFilter, TrainingOptions};
+use tamis::hierarchy::{ProgressiveOptions, Taxonomy, TaxonomyOptions};
 
 use crate::arrays::{Decided, Sets};
 use crate::errors::{self, options, to_py};

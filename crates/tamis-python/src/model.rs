@@ -10,9 +10,11 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
 use serde_json::json;
+use tamis::classify::{ClassifierSpec, Fitted, Query, Scored, Scratch};
 use tamis::corpus::Body;
 use tamis::counts::{CountOptions, Documents, Entries, count};
-use tamis::label::{ClassifierSpec, Fitted, Model, Query, Reason, Scored, Scratch, Threshold};
+use tamis::model::{Model, Reason};
+use tamis::threshold::Threshold;
 use tamis::{Error, Result};
 
 use crate::arrays::{Decided, Matrix, Sets, with_view};

@@ -1,11 +1,12 @@
 //! What can be named.
 
 use pyo3::prelude::*;
-use tamis::corpus::{stemmers, stop_word_languages};
+use tamis::classify::ClassifierSpec;
 use tamis::features::{Combination, Score};
-use tamis::label::pipeline::Method;
-use tamis::label::{ClassifierSpec, Threshold};
+use tamis::hierarchy::pipeline::Method;
 use tamis::measure::Measure;
+use tamis::terms::{stemmers, stop_word_languages};
+use tamis::threshold::Threshold;
 
 use crate::errors::to_py;
 

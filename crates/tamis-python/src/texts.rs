@@ -12,8 +12,9 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyList, PyString, PyType};
 use rayon::prelude::*;
 use serde::Deserialize;
-use tamis::corpus::{BATCH_BYTES, Batch, Batches, Body, Digits, Document, TextOptions, Words};
+use tamis::corpus::{BATCH_BYTES, Batch, Batches, Body, Document};
 use tamis::counts::{CountOptions, Csr, Vocabulary, count};
+use tamis::terms::{Digits, TextOptions, Words};
 use tamis::{Error, Result};
 
 use crate::arrays::Sets;
@@ -57,7 +58,7 @@ impl TextParameters {
             ..TextOptions::default()
         };
         match self.stop_words {
-            Some(StopWords::Language(language)) => text.stop_words = tamis::corpus::stop_words(&language)?,
+            Some(StopWords::Language(language)) => text.stop_words = tamis::terms::stop_words(&language)?,
             Some(StopWords::List(mut words)) => {
                 words.sort_unstable();
                 words.dedup();

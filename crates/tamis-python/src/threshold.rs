@@ -3,9 +3,9 @@
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use serde_json::json;
-use tamis::corpus::SplitPlan;
-use tamis::label::threshold::HeldOut;
-use tamis::label::{Threshold, Thresholds};
+use tamis::counts::SplitPlan;
+use tamis::threshold::HeldOut;
+use tamis::threshold::{Threshold, Thresholds};
 
 use crate::arrays::{Decided, Scores, Sets};
 use crate::errors::{self, options, to_py};

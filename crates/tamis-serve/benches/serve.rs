@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tamis::corpus::{Body, TextOptions};
+use tamis::classify::{Fitted, Linear, LinearParts, Outputs, Store, Weighter, Weighting, Weights};
+use tamis::corpus::Body;
 use tamis::counts::Vocabulary;
-use tamis::label::{
-    Fitted, Linear, LinearParts, Model, Outputs, Store, Threshold, Thresholds, TrainingSummary, Weighter, Weighting,
-    Weights,
-};
+use tamis::model::{Model, TrainingSummary};
+use tamis::terms::TextOptions;
+use tamis::threshold::{Threshold, Thresholds};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
@@ -382,7 +382,7 @@ fn large() -> Model {
     const LABELS: usize = 400;
     let labels = Vocabulary::from_sorted((0..LABELS).map(|l| format!("label{l:03}")));
     let values = (0..FEATURES * LABELS).map(|i| ((i * 2_654_435_761) % 1000) as f32 / 1000.0 - 0.5).collect();
-    let classifier: tamis::label::ClassifierSpec = "svm".parse().expect("a classifier");
+    let classifier: tamis::classify::ClassifierSpec = "svm".parse().expect("a classifier");
     let linear = Linear::from_parts(LinearParts {
         labels: LABELS,
         weighter: Weighter::from_parts(Weighting::default(), vec![1.0; FEATURES], 100.0).expect("weights"),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
 
-use tamis::label::Model;
+use tamis::model::Model;
 
 use crate::options::ModelSource;
 use crate::problem::Problem;

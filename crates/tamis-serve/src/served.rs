@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
+use tamis::classify::{Fitted, Scratch};
 use tamis::corpus::Body;
-use tamis::label::{Fitted, LabelFacts, Labeller, Model, Reason, Reasons, Scratch};
+use tamis::model::{LabelFacts, Labeller, Model, Reason, Reasons};
 
 use crate::gate::Deadline;
 use crate::problem::Problem;
@@ -89,7 +90,7 @@ impl Served {
         };
         let steps = |label: u32| {
             let (filter, scores) = node_scores.as_ref()?;
-            let step = |s: tamis::label::progressive::Step| StepOut {
+            let step = |s: tamis::hierarchy::progressive::Step| StepOut {
                 label: model.labels.name(s.node),
                 score: s.score,
                 threshold: s.threshold,
@@ -204,11 +205,11 @@ impl Served {
                     characters(text, found.filter(|(_, adds)| *adds != 0.0).take(MOST_SPANS))
                 });
                 let neighbours = matches!(model.classifier, Fitted::Knn { .. }).then(|| {
-                    let out = |n: &tamis::label::Neighbour| NeighbourOut { document: n.document + 1, adds: n.adds };
+                    let out = |n: &tamis::model::Neighbour| NeighbourOut { document: n.document + 1, adds: n.adds };
                     why.neighbours.iter().take(top as usize).map(out).collect()
                 });
                 let word =
-                    |w: &tamis::label::WordShare| Word { word: self.word(w.feature), count: w.count, adds: w.adds };
+                    |w: &tamis::model::WordShare| Word { word: self.word(w.feature), count: w.count, adds: w.adds };
                 explained.push(ExplainedLabel {
                     label: model.labels.name(label),
                     score,

@@ -530,8 +530,8 @@ pub(crate) struct Health {
     pub(crate) status: &'static str,
 }
 
-impl From<tamis::label::threshold::CurvePoint> for Quality {
-    fn from(point: tamis::label::threshold::CurvePoint) -> Self {
+impl From<tamis::threshold::CurvePoint> for Quality {
+    fn from(point: tamis::threshold::CurvePoint) -> Self {
         Self { threshold: point.threshold, precision: point.precision, recall: point.recall, f1: point.f }
     }
 }

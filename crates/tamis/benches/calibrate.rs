@@ -9,7 +9,7 @@ mod literal;
 
 use common::{best, report};
 use literal::{Shape, generate};
-use tamis::label::pipeline::{Imbalance, Method, Options, RBF_STEP, TSA_STEP, Utility, select, select_all};
+use tamis::hierarchy::pipeline::{Imbalance, Method, Options, RBF_STEP, TSA_STEP, Utility, select, select_all};
 
 fn main() {
     let options = Options::default();

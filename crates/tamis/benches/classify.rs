@@ -11,15 +11,17 @@ use std::time::Instant;
 
 use common::{best, data, peak_mb, report, with_threads};
 use tamis::Silent;
+use tamis::classify::svm::Loss;
+use tamis::classify::{
+    BayesOptions, ClassifierSpec, Fitted, Knn, KnnOptions, Problem, SvmOptions, Weighter, Weighting, rank_all,
+};
 use tamis::corpus::synth::{self, Shape, SynthOptions};
-use tamis::corpus::{Body, Corpus, Encoding, Part, ReadOptions, SplitPlan, open};
+use tamis::corpus::{Body, Corpus, Encoding, Part, ReadOptions, open};
+use tamis::counts::SplitPlan;
 use tamis::counts::{CountOptions, Counts, count};
 use tamis::features::Selector;
-use tamis::label::svm::Loss;
-use tamis::label::{
-    BayesOptions, ClassifierSpec, FitOptions, Fitted, Knn, KnnOptions, Model, Problem, Size, SvmOptions, Threshold,
-    Weighter, Weighting, fit, rank_all,
-};
+use tamis::model::{FitOptions, Model, Size, fit};
+use tamis::threshold::Threshold;
 
 fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench-classify");

@@ -7,15 +7,15 @@ use std::time::Instant;
 
 use common::{data, peak_mb, report};
 use tamis::Silent;
-use tamis::corpus::{ReadOptions, SplitPlan, open};
+use tamis::classify::{ClassifierSpec, Fitted, Problem, Scratch};
+use tamis::corpus::{ReadOptions, open};
+use tamis::counts::SplitPlan;
 use tamis::counts::{CountOptions, Counts, count};
-use tamis::label::pipeline::Method;
-use tamis::label::progressive::Answers;
-use tamis::label::threshold::Threshold;
-use tamis::label::{
-    ClassifierSpec, FitOptions, Fitted, Model, Problem, ProgressiveOptions, Scratch, Size, Taxonomy, TaxonomyOptions,
-    fit, fit_taxonomy,
-};
+use tamis::hierarchy::pipeline::Method;
+use tamis::hierarchy::progressive::Answers;
+use tamis::hierarchy::{ProgressiveOptions, Taxonomy, TaxonomyOptions};
+use tamis::model::{FitOptions, Model, Size, fit, fit_taxonomy};
+use tamis::threshold::Threshold;
 
 /// hF1, and the share of documents whose decided labels are exactly the true ones.
 fn judge(model: &Model, taxonomy: &Taxonomy, counts: &Counts, test: &[usize]) -> (f64, f64) {

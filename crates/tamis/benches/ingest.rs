@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use common::{best, data, peak_mb, report, with_threads};
 use tamis::corpus::synth::{self, Shape, SynthOptions};
-use tamis::corpus::{Batch, Batches, Body, Document, ReadOptions, TextOptions, Words, open};
+use tamis::corpus::{Batch, Batches, Body, Document, ReadOptions, open};
 use tamis::counts::{Contingency, CountOptions, count};
+use tamis::terms::{TextOptions, Words};
 use tamis::{Result, Silent};
 
 /// Texts in memory, as the peer has them.

@@ -7,10 +7,13 @@ use std::time::Instant;
 
 use common::{data, report};
 use tamis::Silent;
-use tamis::corpus::{Encoding, Part, ReadOptions, SplitPlan, open};
+use tamis::classify::{ClassifierSpec, Problem, rank_all};
+use tamis::corpus::{Encoding, Part, ReadOptions, open};
+use tamis::counts::SplitPlan;
 use tamis::counts::{CountOptions, Counts, count};
-use tamis::label::{ClassifierSpec, FitOptions, Problem, Size, Threshold, fit, rank_all};
 use tamis::measure::{Evaluation, EvaluationOptions};
+use tamis::model::{FitOptions, Size, fit};
+use tamis::threshold::Threshold;
 
 fn counts(path: PathBuf, encoding: Option<Encoding>) -> Counts {
     let corpus = open(&[path], &ReadOptions { encoding, ..ReadOptions::default() }).expect("a corpus");

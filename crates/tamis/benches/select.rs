@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use common::{best, data, peak_mb, report, with_threads};
 use tamis::Silent;
-use tamis::corpus::{Encoding, ReadOptions, TextOptions, Words, open};
+use tamis::corpus::{Encoding, ReadOptions, open};
 use tamis::counts::{Contingency, CountOptions, Counts, count};
 use tamis::features::{Selector, rank_all};
+use tamis::terms::{TextOptions, Words};
 
 const ALL: [&str; 13] = [
     "df",

@@ -9,7 +9,7 @@ mod literal;
 use std::time::Instant;
 
 use literal::{Shape, generate};
-use tamis::label::pipeline::{Imbalance, Method, Options, RBF_STEP, ScoreTable, TSA_STEP, Utility, select};
+use tamis::hierarchy::pipeline::{Imbalance, Method, Options, RBF_STEP, ScoreTable, TSA_STEP, Utility, select};
 
 /// Seconds of the fastest of several runs, and the last result.
 fn time<T>(runs: usize, mut f: impl FnMut() -> T) -> (f64, T) {

@@ -10,8 +10,8 @@ use std::time::Instant;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use tamis::classify::{Classifier, Knn, KnnOptions, KnnSweep, Nested, Problem, Scored, Scratch};
 use tamis::counts::Csr;
-use tamis::label::{Classifier, Knn, KnnOptions, KnnSweep, Nested, Problem, Scored, Scratch};
 use tamis::{Result, Silent};
 
 const SIZES: [usize; 13] = [50, 250, 500, 750, 1000, 1500, 2000, 2500, 3000, 4000, 5000, 10_000, usize::MAX];

@@ -3,21 +3,26 @@
 //! The way data takes, one module a stage:
 //!
 //! ```text
-//! documents ─► tokens ─► counts ─► contingency ─► scores ─► ranking ─► vectors ─► classifier ─► labels ─► measures ─► report
-//!  corpus      corpus    counts     counts        features  features   label      label         label     measure     report
+//! documents ─► terms ─► counts  ─► contingency ─► scores ─► ranking ─► vectors ─► classifier ─► labels ─► measures ─► report
+//!  corpus      terms    counts      counts        features  features   label      label         label     measure     report
 //! ```
 
+pub mod classify;
 pub mod corpus;
 pub mod counts;
 pub mod features;
-pub mod label;
+pub mod hierarchy;
 pub mod measure;
+pub mod model;
 pub mod report;
 pub mod study;
+pub mod terms;
+pub mod threshold;
 
 pub mod atomic;
 mod container;
 mod error;
+mod named;
 mod progress;
 
 pub use error::{Error, Place, Result};

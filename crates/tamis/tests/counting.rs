@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tamis::Silent;
-use tamis::corpus::{Body, Document, InMemory, Part, TextOptions};
+use tamis::corpus::{Body, Document, InMemory, Part};
 use tamis::counts::{Contingency, CountOptions, Counted, Counts, count, count_contingency};
+use tamis::terms::TextOptions;
 
 fn document(number: usize, text: String, labels: Vec<String>) -> Document<'static> {
     Document {

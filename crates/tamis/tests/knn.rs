@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use tamis::label::{Classifier, Knn, KnnOptions, KnnSweep, Nested, Problem, Query, Scored, Scratch, Similarity};
+use tamis::classify::{Classifier, Knn, KnnOptions, KnnSweep, Nested, Problem, Query, Scored, Scratch, Similarity};
 use tamis::{Error, Silent, counts::Csr};
 
 /// Documents as dense counts, lengths and labels.

@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use tamis::label::Scored;
-use tamis::label::threshold::{Calibration, CalibrationMethod, HeldOut, Threshold};
+use tamis::classify::Scored;
 use tamis::measure::correlation::r_squared;
 use tamis::measure::significance::{
     WilcoxonMethod, paired_bootstrap, randomisation, sign_test, sign_test_of, wilcoxon,
 };
 use tamis::measure::{Evaluation, EvaluationOptions, Measure, Resampling};
+use tamis::threshold::{Calibration, CalibrationMethod, HeldOut, Threshold};
 
 #[derive(Deserialize)]
 struct Goldens {

@@ -3,7 +3,7 @@
 
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
-use tamis::label::Scored;
+use tamis::classify::Scored;
 use tamis::measure::significance::{holm, randomisation, sign_test, wilcoxon};
 use tamis::measure::{Ancestry, Evaluation, EvaluationOptions, Measure, Resampling, ranking};
 

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use tamis::Silent;
+use tamis::classify::Fitted;
 use tamis::corpus::synth::{self, Generator, Shape, SynthOptions};
 use tamis::counts::{CountOptions, Counts, count};
-use tamis::label::{FitOptions, Fitted, Model, Size, Trained, fit};
+use tamis::model::{FitOptions, Model, Size, Trained, fit};
 
 fn corpus(documents: u64) -> Counts {
     let options = SynthOptions { documents, ..SynthOptions::of(Shape::Topics) };

@@ -4,13 +4,13 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tamis::Silent;
-use tamis::corpus::TextOptions;
+use tamis::classify::{Classifier, Fitted, Problem, Scratch};
 use tamis::counts::Counts;
-use tamis::label::pipeline::{Imbalance, Method, Utility};
-use tamis::label::progressive::{Answers, NegativePolicy, NodeState, ProgressiveFit, fit};
-use tamis::label::{
-    Classifier, Fitted, Model, ParentPolicy, Problem, ProgressiveOptions, Scratch, Taxonomy, fit_taxonomy,
-};
+use tamis::hierarchy::pipeline::{Imbalance, Method, Utility};
+use tamis::hierarchy::progressive::{Answers, NegativePolicy, NodeState, ProgressiveFit, fit};
+use tamis::hierarchy::{ParentPolicy, ProgressiveOptions, Taxonomy};
+use tamis::model::{Model, fit_taxonomy};
+use tamis::terms::TextOptions;
 
 /// sport (hockey, football (women)), trade (oil), and nodes nobody writes about: chess, and a whole root with a child.
 fn taxonomy() -> Taxonomy {
@@ -180,7 +180,7 @@ fn accepted_nodes_are_closed_and_answers_most_specific() {
     let rows: Vec<usize> = (0..300).collect();
     let recall = ProgressiveOptions { method: Method::Tsa, features: Some(2), ..options("bayes") };
     let recall = ProgressiveOptions {
-        thresholds: tamis::label::pipeline::Options { utility: Utility::F(8.0), ..recall.thresholds },
+        thresholds: tamis::hierarchy::pipeline::Options { utility: Utility::F(8.0), ..recall.thresholds },
         ..recall
     };
     let fit = fitted(&counts, &rows, &recall);

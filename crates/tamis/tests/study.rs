@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use tamis::classify::{Classifier, ClassifierSpec, Problem, Scratch};
 use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::counts::{Contingency, CountOptions, Counts, count};
 use tamis::features::search::Budget;
 use tamis::features::{Ranking, Selector};
-use tamis::label::{Classifier, ClassifierSpec, Problem, Scratch, Thresholds};
 use tamis::measure::{Evaluation, EvaluationOptions, Measure};
 use tamis::study::{Plan, ResultRow, Row, Sink, Size, run};
+use tamis::threshold::Thresholds;
 use tamis::{Error, Progress, Result, Silent};
 
 fn corpus(documents: u64) -> Counts {
@@ -74,8 +75,8 @@ fn separate(
     let (mut scratch, mut ranked) = (Scratch::default(), Vec::new());
     for row in 0..test.documents() {
         fitted.rank(test.query(row), &mut scratch, &mut ranked);
-        let decided =
-            top.map_or(Vec::new(), |n| Thresholds::untuned(tamis::label::Threshold::rcut(n)).unwrap().decide(&ranked));
+        let decided = top
+            .map_or(Vec::new(), |n| Thresholds::untuned(tamis::threshold::Threshold::rcut(n)).unwrap().decide(&ranked));
         evaluation.add(&ranked, &decided, test.assignments.row_indices(row));
     }
     (terms.len(), evaluation.values().into_iter().map(|v| v.value).collect())

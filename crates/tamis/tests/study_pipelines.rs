@@ -2,9 +2,9 @@
 
 use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::counts::{CountOptions, Counts, count};
-use tamis::label::pipeline::Imbalance;
-use tamis::label::progressive::{ProgressiveOptions, score_tables};
-use tamis::label::{NodeRecord, Taxonomy};
+use tamis::hierarchy::pipeline::Imbalance;
+use tamis::hierarchy::progressive::{ProgressiveOptions, score_tables};
+use tamis::hierarchy::{NodeRecord, Taxonomy};
 use tamis::study::{Material, PipelineRow, Plan, Row, Sink, extent, run};
 use tamis::{Error, Result, Silent};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use tamis::counts::{Csr, Vocabulary};
-use tamis::label::{ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};
+use tamis::hierarchy::{ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};
 
 fn read(text: &str) -> tamis::Result<Taxonomy> {
     Taxonomy::read(text.as_bytes(), "tree.tsv", &TaxonomyOptions::default())

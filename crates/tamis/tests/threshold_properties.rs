@@ -3,9 +3,9 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tamis::label::Scored;
-use tamis::label::threshold::{Calibration, CalibrationMethod, HeldOut, Threshold, ThresholdCurve, Thresholds};
+use tamis::classify::Scored;
 use tamis::measure::{Beta, Tally};
+use tamis::threshold::{Calibration, CalibrationMethod, HeldOut, Threshold, ThresholdCurve, Thresholds};
 
 /// A label's score and truth in a document of a fold; `None`: not in the list.
 type Row = (usize, Option<i16>, bool);

@@ -5,7 +5,7 @@ mod literal;
 
 use literal::{Shape, generate};
 use proptest::prelude::*;
-use tamis::label::pipeline::{Imbalance, Method, Options, ScoreTable, Selection, Utility, select, select_all};
+use tamis::hierarchy::pipeline::{Imbalance, Method, Options, ScoreTable, Selection, Utility, select, select_all};
 
 const UTILITIES: [Utility; 5] = [Utility::F1, Utility::F(0.5), Utility::F(2.0), Utility::Precision, Utility::Recall];
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use tamis::counts::Counts;
-use tamis::label::progressive::{NegativePolicy, NodeDocuments, TrainingOptions};
-use tamis::label::{ParentPolicy, Separator, Taxonomy};
+use tamis::hierarchy::progressive::{NegativePolicy, NodeDocuments, TrainingOptions};
+use tamis::hierarchy::{ParentPolicy, Separator, Taxonomy};
 
 fn corpus(labels: &[Vec<&str>]) -> Counts {
     let documents: Vec<(Vec<&str>, Vec<&str>)> = labels.iter().map(|l| (vec!["word"], l.clone())).collect();

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tamis::Silent;
+use tamis::classify::{Fitted, Scratch};
+use tamis::corpus::Body;
 use tamis::corpus::synth::{self, Generator, Shape, SynthOptions};
-use tamis::corpus::{Body, TextOptions};
 use tamis::counts::{CountOptions, Counts, count};
-use tamis::label::{
-    FitOptions, Fitted, Model, ProgressiveOptions, Scratch, Separator, Size, Taxonomy, fit, fit_taxonomy,
-};
+use tamis::hierarchy::{ProgressiveOptions, Separator, Taxonomy};
+use tamis::model::{FitOptions, Model, Size, fit, fit_taxonomy};
+use tamis::terms::TextOptions;
 
 fn text_options() -> TextOptions {
     TextOptions { ngrams: 2, ..TextOptions::default() }

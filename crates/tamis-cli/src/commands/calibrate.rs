@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tamis::label::pipeline::{Imbalance, Method, Options, ScoreTable, Selection, Utility, select_with};
+use tamis::hierarchy::pipeline::{Imbalance, Method, Options, ScoreTable, Selection, Utility, select_with};
 
 use crate::global::Global;
 use crate::output::{Format, Rows, grouped, print_json, stdout, trimmed};

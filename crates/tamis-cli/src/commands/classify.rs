@@ -8,7 +8,7 @@ use std::sync::mpsc;
 
 use serde_json::{Value, json};
 use tamis::corpus::{Batch, Document, OnError};
-use tamis::label::{Labeller, Model};
+use tamis::model::{Labeller, Model};
 
 use crate::corpus_args::{ReadArgs, open};
 use crate::global::Global;

@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use tamis::classify::{Problem, rank_all};
 use tamis::corpus::Part;
 use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::counts::{Contingency, CountOptions, Summary, count};
-use tamis::label::{
-    FitOptions, Labeller, ParentPolicy, Problem, ProgressiveOptions, Taxonomy, fit, progressive, rank_all,
-};
+use tamis::hierarchy::{ParentPolicy, ProgressiveOptions, Taxonomy, progressive};
 use tamis::measure::{Evaluation, EvaluationOptions};
+use tamis::model::{FitOptions, Labeller, fit};
 use tamis::report::{Page, save_figures};
 
 use crate::global::Global;
@@ -125,7 +125,7 @@ fn one_document(
     ids: &[String],
     test: &[usize],
     labeller: &mut Labeller<'_>,
-    model: &tamis::label::Model,
+    model: &tamis::model::Model,
 ) -> anyhow::Result<()> {
     let Some(&row) = test.first() else { return Ok(()) };
     let document = synth::Generator::new(synthetic)?.document(row as u64);

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use serde_json::{Value, json};
 use tamis::corpus::{OnError, Part};
-use tamis::label::{Model, Taxonomy};
+use tamis::hierarchy::Taxonomy;
 use tamis::measure::significance::{sign_test_of, wilcoxon};
 use tamis::measure::{Ancestry, Evaluation, EvaluationOptions, Measure, Resampling};
+use tamis::model::Model;
 
 use crate::corpus_args::{ReadArgs, Source, open};
 use crate::global::Global;

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use serde_json::{Value, json};
+use tamis::classify::{Fitted, Query};
 use tamis::corpus::Body;
-use tamis::label::{Fitted, Labeller, Model, Query, Reason, Why, WordShare};
+use tamis::model::{Labeller, Model, Reason, Why, WordShare};
 
 use crate::global::Global;
 use crate::output::{Format, Rows, print_json, stdout, trimmed};

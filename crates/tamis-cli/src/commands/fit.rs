@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use tamis::corpus::TextOptions;
+use tamis::classify::{ClassifierSpec, Fitted};
 use tamis::counts::Counts;
 use tamis::features::Selector;
 use tamis::features::search::Budget;
-use tamis::label::pipeline::{self, Method};
-use tamis::label::progressive::Answers;
-use tamis::label::threshold::{CalibrationMethod, Threshold};
-use tamis::label::{ClassifierSpec, FitOptions, Fitted, Model, ProgressiveOptions, Size, Taxonomy, fit, fit_taxonomy};
+use tamis::hierarchy::pipeline;
+use tamis::hierarchy::pipeline::Method;
+use tamis::hierarchy::progressive::Answers;
+use tamis::hierarchy::{ProgressiveOptions, Taxonomy};
+use tamis::model::{FitOptions, Model, Size, fit, fit_taxonomy};
+use tamis::terms::TextOptions;
+use tamis::threshold::{CalibrationMethod, Threshold};
 
 use super::hierarchy::HierarchyArgs;
 use crate::corpus_args::{CorpusArgs, TextArgs, labelled_counts};
@@ -260,9 +263,9 @@ fn quantise(model: &Model, counts: &tamis::counts::Counts, rows: &[usize]) -> an
     let mut small = model.clone();
     small.classifier = Fitted::Linear(linear.quantised()?);
     let terms: Vec<u32> = model.features().iter().filter_map(|t| counts.vocabulary.id(t)).collect();
-    let problem = tamis::label::Problem::new(counts, rows, &terms);
+    let problem = tamis::classify::Problem::new(counts, rows, &terms);
     let first = |model: &Model| {
-        tamis::label::rank_all(&model.classifier, &problem, |_, ranked, _| ranked.first().map(|s| s.label))
+        tamis::classify::rank_all(&model.classifier, &problem, |_, ranked, _| ranked.first().map(|s| s.label))
     };
     let same = first(model).iter().zip(first(&small)).filter(|(a, b)| **a == *b).count();
     Ok((small, same as f64 / rows.len() as f64))

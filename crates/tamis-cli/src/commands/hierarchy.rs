@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use tamis::counts::Counts;
-use tamis::label::pipeline::{Imbalance, Utility};
-use tamis::label::progressive::{Answers, NegativePolicy};
-use tamis::label::{ParentPolicy, Separator, Taxonomy, TaxonomyOptions};
+use tamis::hierarchy::pipeline::{Imbalance, Utility};
+use tamis::hierarchy::progressive::{Answers, NegativePolicy};
+use tamis::hierarchy::{ParentPolicy, Separator, Taxonomy, TaxonomyOptions};
 
 /// Options for taxonomies.
 #[derive(Debug, Clone, Args)]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tamis::counts::{CountsFile, Spread, Summary};
-use tamis::label::{Model, Separator, Taxonomy, TaxonomyOptions};
+use tamis::hierarchy::{Separator, Taxonomy, TaxonomyOptions};
+use tamis::model::Model;
 
 use crate::corpus_args::{CorpusArgs, TextArgs, counts};
 use crate::global::Global;

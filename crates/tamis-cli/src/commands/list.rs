@@ -1,11 +1,12 @@
 //! `tamis list`: what there is to choose from.
 
 use clap::ValueEnum;
-use tamis::corpus::{Format, stemmers, stop_word_languages};
+use tamis::classify::ClassifierSpec;
+use tamis::corpus::Format;
 use tamis::features::{Combination, Score};
-use tamis::label::ClassifierSpec;
-use tamis::label::threshold::Threshold;
 use tamis::measure::Measure;
+use tamis::terms::{stemmers, stop_word_languages};
+use tamis::threshold::Threshold;
 
 use crate::global::Global;
 use crate::output::{self, Rows, print_rows};

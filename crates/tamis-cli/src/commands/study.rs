@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use tamis::corpus::synth::{self, Shape};
 use tamis::counts::{CountOptions, Counts};
-use tamis::label::{NodeRecord, Separator, Taxonomy, TaxonomyOptions};
+use tamis::hierarchy::{NodeRecord, Separator, Taxonomy, TaxonomyOptions};
 use tamis::study::{
     BUILT_IN, BuiltIn, CorpusNote, Estimate, Folder, Grid, Material, Plan, Record, estimate, run as run_plan,
 };

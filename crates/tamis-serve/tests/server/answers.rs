@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tamis::corpus::Body;
-use tamis::label::Model;
+use tamis::model::Model;
 
 use super::client::{Connection, JSON, ask, get, post, problem};
 use super::models::{Running, model, tree, usual};

@@ -6,9 +6,10 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use tamis::Silent;
-use tamis::corpus::TextOptions;
 use tamis::counts::Counts;
-use tamis::label::{FitOptions, Model, ProgressiveOptions, Separator, Size, Taxonomy, fit, fit_taxonomy};
+use tamis::hierarchy::{ProgressiveOptions, Separator, Taxonomy};
+use tamis::model::{FitOptions, Model, Size, fit, fit_taxonomy};
+use tamis::terms::TextOptions;
 use tamis_serve::{Limits, ModelSource, Options, listen};
 use tempfile::TempDir;
 use tokio::sync::oneshot;

@@ -1,8 +1,7 @@
-//! Documents → tokens: readers for every format people really have, and text to terms.
+//! Where documents come from: readers for every format people really have, writers, the built-in corpus.
 
 pub mod synth;
 
-mod analyzer;
 mod batch;
 mod blocks;
 mod csv;
@@ -14,7 +13,6 @@ mod folders;
 mod format;
 mod jsonl;
 mod lyrl;
-mod names;
 mod open;
 mod options;
 #[cfg(feature = "parquet")]
@@ -23,16 +21,10 @@ mod reader;
 mod reuters;
 mod review;
 mod source;
-mod split;
-mod stratify;
 mod svmlight;
 mod tally;
-mod text;
-mod word_table;
-mod words;
 mod write;
 
-pub use analyzer::Analyzer;
 pub use batch::{BATCH_BYTES, Batch, Batches, InMemory};
 pub use document::{Body, Document, Part};
 pub use fields::Fields;
@@ -43,9 +35,6 @@ pub use reader::Corpus;
 pub use reuters::{ReutersLabels, ReutersOptions, ReutersSplit, Unused};
 pub use review::ReviewLabels;
 pub use source::Encoding;
-pub use split::{Split, SplitPlan};
 pub use svmlight::Values;
 pub use tally::{Skipped, Tally};
-pub use text::{Digits, SNOWBALL_DATE, TextOptions, stemmers, stop_word_languages, stop_words};
-pub use words::Words;
 pub use write::{WriteOptions, Writer};

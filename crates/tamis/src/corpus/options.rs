@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::names::named;
 use super::{Encoding, Fields, Format, ReutersOptions, ReviewLabels, Values};
+use crate::named::named;
 
 named! {
     /// What happens at a malformed record.

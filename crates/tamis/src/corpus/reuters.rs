@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::{Block, FileContext, Parse, Visit, too_long};
 use super::fields::tidy_labels;
-use super::names::named;
 use super::source::forgiving;
 use super::{Body, Document, Part};
 use crate::Result;
+use crate::named::named;
 
 /// How a story begins.
 pub(crate) const START: &[u8] = b"<REUTERS";

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use super::blocks::{Block, FileContext, Parse, Visit, too_long};
-use super::names::named;
 use super::reuters::element;
 use super::source::{Compression, forgiving};
 use super::{Body, Document};
 use crate::Result;
+use crate::named::named;
 
 /// How a review begins.
 pub(crate) const START: &[u8] = b"<review>";

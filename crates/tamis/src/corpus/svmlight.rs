@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use super::blocks::{Block, FileContext, ParseLine};
 use super::fields::{quoted, tidy_labels};
-use super::names::named;
 use super::source::Source;
 use super::{Body, Document};
+use crate::named::named;
 use crate::{Error, Result};
 
 named! {

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::merger::{Merger, Mode};
 use super::tally::{Tallied, Worker};
 use super::{Contingency, Counts, Vocabulary};
-use crate::corpus::{Batch, Batches, OnError, Part, Skipped, TextOptions};
+use crate::corpus::{Batch, Batches, OnError, Part, Skipped};
+use crate::terms::TextOptions;
 use crate::{Error, Progress, Result};
 
 /// Which documents a contingency counts.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Contingency, ContingencyParts, Csr, Meeting, Pruned, Vocabulary};
 use crate::atomic::AtomicFile;
 use crate::container::{Builder, Container};
-use crate::corpus::TextOptions;
+use crate::terms::TextOptions;
 use crate::{Error, Result};
 
 const KIND: &str = "counts";

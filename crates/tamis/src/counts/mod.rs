@@ -7,6 +7,8 @@ mod file;
 mod interner;
 mod merger;
 mod names;
+mod split;
+mod stratify;
 mod summary;
 mod tally;
 mod view;
@@ -19,6 +21,7 @@ pub use counter::{CountOptions, CountReport, Counted, Pruned, count, count_conti
 pub use csr::Csr;
 pub use file::CountsFile;
 pub(crate) use interner::Interner;
+pub use split::{Split, SplitPlan};
 pub use summary::{Duplicates, LabelSize, Spread, Summary};
 pub use view::{CsrView, Documents, Entries, Number, Offset, UnorderedView};
 pub use vocabulary::Vocabulary;

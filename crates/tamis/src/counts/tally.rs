@@ -3,7 +3,8 @@
 use super::interner::Interner;
 use super::names::Names;
 use crate::Result;
-use crate::corpus::{Analyzer, Document, Part, Skipped};
+use crate::corpus::{Document, Part, Skipped};
+use crate::terms::Analyzer;
 
 use super::counter::CountOptions;
 

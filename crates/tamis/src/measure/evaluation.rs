@@ -7,7 +7,7 @@ use super::hierarchical::{Ancestry, HierarchicalTally};
 use super::ranking;
 use super::totals::{LAST_LABEL, Layout, MeasureValue, Record, Totals, event, is_document_wise, takes_part};
 use super::{Beta, Family, Measure};
-use crate::label::Scored;
+use crate::classify::Scored;
 use crate::{Error, Result};
 
 /// What an evaluation keeps.

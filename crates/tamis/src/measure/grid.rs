@@ -6,7 +6,7 @@ use super::assignment::{Tally, compare};
 use super::evaluation::document_value;
 use super::totals::{ExactSum, Layout, MeasureValue, Totals, is_document_wise, is_zero_by_zero, takes_part};
 use super::{Average, Family, Measure};
-use crate::label::Scored;
+use crate::classify::Scored;
 use crate::{Error, Result};
 
 /// What [`Evaluation`](super::Evaluation) computes, for many methods at once: a place for each. Memory is flat and only as

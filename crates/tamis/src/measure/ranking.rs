@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use crate::label::Scored;
+use crate::classify::Scored;
 
 /// A place of a ranked list: anything that carries a label number.
 pub trait Labelled: Copy {

@@ -2,8 +2,9 @@
 
 use super::{Axis, Bar, HeatMap, Page, Series, TreeNode, bars, lines, short};
 use crate::Result;
-use crate::label::{Fitted, Model};
+use crate::classify::Fitted;
 use crate::measure::{Evaluation, Resampling};
+use crate::model::Model;
 
 impl Page {
     /// How the model came about and what it measures on test documents.

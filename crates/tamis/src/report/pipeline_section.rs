@@ -2,7 +2,7 @@
 
 use super::{Axis, Page, Series, lines};
 use crate::Result;
-use crate::label::pipeline::{Method, Options, ScoreTable, select};
+use crate::hierarchy::pipeline::{Method, Options, ScoreTable, select};
 
 impl Page {
     /// Utility against the threshold of each level, the others held where the exact method puts them; and the gap of

@@ -9,9 +9,10 @@ use super::select::Selecting;
 use super::stop::Stoppable;
 use super::sweep::{Gather, Selection, Task, sweep};
 use super::units::UnitKind;
-use crate::corpus::Split;
+use crate::classify::ClassifierSpec;
 use crate::counts::Counts;
-use crate::label::{ClassifierSpec, Threshold, Thresholds};
+use crate::counts::Split;
+use crate::threshold::{Threshold, Thresholds};
 use crate::{Progress, Result};
 
 /// How long a study will take.

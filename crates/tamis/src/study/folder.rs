@@ -13,7 +13,7 @@ use super::rows::{Row, Timing};
 use super::run::Sink;
 use crate::atomic::AtomicFile;
 use crate::counts::Counts;
-use crate::label::Taxonomy;
+use crate::hierarchy::Taxonomy;
 use crate::{Error, Result};
 
 /// Names of the files in a study's folder.

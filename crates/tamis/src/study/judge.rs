@@ -4,10 +4,11 @@ use super::plan::{Decision, Grid};
 use super::rows::Values;
 use super::sweep::{Gather, Selection};
 use crate::Result;
+use crate::classify::{Scored, SweepPlace};
 use crate::counts::Counts;
-use crate::label::threshold::HeldOut;
-use crate::label::{Scored, SweepPlace, Thresholds};
 use crate::measure::{Average, EvaluationGrid, Family, Measure, Tally};
+use crate::threshold::HeldOut;
+use crate::threshold::Thresholds;
 
 /// Where each selection's first place is; a place is a selection at a size.
 #[derive(Debug, Clone)]

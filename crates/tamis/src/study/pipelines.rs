@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::rows::{PipelineRow, Row, SplitRow, Timing};
 use super::run::{Extent, Sink};
 use super::stop::Stoppable;
-use crate::corpus::{Split, SplitPlan};
+use crate::classify::{ClassifierSpec, KnnOptions};
 use crate::counts::Counts;
+use crate::counts::{Split, SplitPlan};
 use crate::features::Selector;
-use crate::label::pipeline::{self, Imbalance, Method, ScoreTable, select};
-use crate::label::progressive::{ProgressiveOptions, score_tables};
-use crate::label::{ClassifierSpec, KnnOptions, Taxonomy};
+use crate::hierarchy::Taxonomy;
+use crate::hierarchy::pipeline;
+use crate::hierarchy::pipeline::{Imbalance, Method, ScoreTable, select};
+use crate::hierarchy::progressive::{ProgressiveOptions, score_tables};
 use crate::measure::significance::stream;
 use crate::{Error, Progress, Result};
 

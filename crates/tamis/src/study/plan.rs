@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::keep::Keep;
 use super::pipelines::Pipelines;
-use crate::corpus::{Digits, SplitPlan, TextOptions, Words, stop_words};
+use crate::classify::ClassifierSpec;
+use crate::counts::SplitPlan;
 use crate::features::{LambdaOptions, Selector};
-use crate::label::{ClassifierSpec, Threshold};
 use crate::measure::simulation::SimulationOptions;
 use crate::measure::{Family, Measure, Resampling};
+use crate::terms::{Digits, TextOptions, Words, stop_words};
+use crate::threshold::Threshold;
 use crate::{Error, Result};
 
 /// A study. Written as TOML (see [`Plan::parse`]).

@@ -7,8 +7,8 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::plan::Size;
-use crate::corpus::Split;
 use crate::counts::Counts;
+use crate::counts::Split;
 use crate::features::search::Ended;
 use crate::measure::Measure;
 use crate::measure::simulation::Judged;

@@ -10,12 +10,14 @@ use super::select::{Chosen, Selecting};
 use super::stop::Stoppable;
 use super::sweep::{Gather, Selection, Task, sweep};
 use super::units::{Unit, UnitKind, units};
-use crate::corpus::{Split, SplitPlan};
+use crate::classify::ClassifierSpec;
 use crate::counts::{Contingency, Counts};
+use crate::counts::{Split, SplitPlan};
 use crate::features::rank_all;
-use crate::label::threshold::HeldOut;
-use crate::label::{ClassifierSpec, Taxonomy, Thresholds};
+use crate::hierarchy::Taxonomy;
 use crate::measure::simulation::{SimulationOptions, simulate};
+use crate::threshold::HeldOut;
+use crate::threshold::Thresholds;
 use crate::{Error, Progress, Result};
 
 /// Where rows go.

@@ -6,12 +6,13 @@ use super::plan::{Grid, Method, Size};
 use super::rows::{SearchNote, Timing};
 use super::stop::Stoppable;
 use super::sweep::{Gather, Selection, Task, sweep};
+use crate::classify::{ClassifierSpec, Scored, SweepPlace};
 use crate::counts::{Contingency, Counts};
 use crate::features::search::{Budget, Ended};
 use crate::features::{LambdaOptions, Selector, learn_lambda, rank_all};
-use crate::label::{ClassifierSpec, Scored, SweepPlace, Thresholds};
 use crate::measure::{EvaluationGrid, Family, Measure};
 use crate::study::Decision;
+use crate::threshold::Thresholds;
 use crate::{Error, Progress, Result};
 
 /// The terms of a method at one or more sizes.

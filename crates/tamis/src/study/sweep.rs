@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 
 use super::stop::Stoppable;
-use crate::counts::Counts;
-use crate::label::{
+use crate::classify::{
     BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Nested, Problem, Scored, Scratch, SvmOptions,
     SweepPlace,
 };
+use crate::counts::Counts;
 use crate::{Error, Progress, Result};
 
 /// Terms best first, and how many of them, ascending: nested selections.

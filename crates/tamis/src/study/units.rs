@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::plan::{Grid, Method};
-use crate::corpus::Split;
-use crate::label::ClassifierSpec;
+use crate::classify::ClassifierSpec;
+use crate::counts::Split;
 
 /// A piece of work whose rows are written together.
 #[derive(Debug, Clone, PartialEq, Eq)]

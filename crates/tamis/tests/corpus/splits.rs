@@ -1,8 +1,9 @@
 //! Splits: every document where it belongs, the same for the same seed.
 
 use proptest::prelude::*;
-use tamis::corpus::{Part, Split, SplitPlan};
+use tamis::corpus::Part;
 use tamis::counts::Counts;
+use tamis::counts::{Split, SplitPlan};
 
 fn counts(labels: &[Vec<u8>]) -> Counts {
     let rows: Vec<(Vec<&str>, Vec<String>)> =

@@ -1,7 +1,7 @@
 //! Bayes.
 
 use proptest::prelude::*;
-use tamis::label::{BayesOptions, Linear, Query, Scratch};
+use tamis::classify::{BayesOptions, Linear, Query, Scratch};
 
 use super::{close, documents, golden, prefix, problem, rank, scores};
 

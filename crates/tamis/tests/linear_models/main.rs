@@ -8,8 +8,8 @@ mod real;
 mod svm;
 
 use proptest::prelude::*;
+use tamis::classify::{BayesOptions, Classifier, Problem, Query, Scored, Scratch, SvmOptions};
 use tamis::counts::Csr;
-use tamis::label::{BayesOptions, Classifier, Problem, Query, Scored, Scratch, SvmOptions};
 use tamis::{Error, Silent};
 
 /// 60 documents, 15 features, 4 labels (0 to 4 for a document), from a linear congruential generator.

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tamis::Silent;
+use tamis::classify::{Linear, LinearParts, Outputs, Query, Scored, Weighter, Weighting, Weights};
 use tamis::counts::Csr;
-use tamis::label::{Linear, LinearParts, Outputs, Query, Scored, Weighter, Weighting, Weights};
 
 use super::{documents, golden, problem, rank, svm_of};
 

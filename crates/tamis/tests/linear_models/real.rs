@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use tamis::Silent;
+use tamis::classify::{Classifier, Linear, Problem, Scratch};
 use tamis::counts::Csr;
-use tamis::label::{Classifier, Linear, Problem, Scratch};
 
 use super::svm_of;
 

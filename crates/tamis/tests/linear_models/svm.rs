@@ -1,8 +1,8 @@
 //! The SVM.
 
 use proptest::prelude::*;
-use tamis::label::svm::{ClassWeights, Loss, Multi};
-use tamis::label::{Linear, Outputs, Problem, SvmFit, SvmOptions, Weighter, Weighting};
+use tamis::classify::svm::{ClassWeights, Loss, Multi};
+use tamis::classify::{Linear, Outputs, Problem, SvmFit, SvmOptions, Weighter, Weighting};
 use tamis::{Error, Progress, Silent};
 
 use super::{close, documents, golden, prefix, problem, rank, svm_of};

@@ -3,7 +3,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use tamis::label::pipeline::{ScoreTable, Utility};
+use tamis::hierarchy::pipeline::{ScoreTable, Utility};
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Dir {

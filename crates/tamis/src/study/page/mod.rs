@@ -14,7 +14,7 @@ use super::plan::{Plan, Work};
 use super::rows::{ResultRow, Row, SplitRow};
 use super::statistics::{pairs, summaries};
 use crate::Result;
-use crate::corpus::SplitPlan;
+use crate::counts::SplitPlan;
 use crate::report::{Page, short};
 
 /// What a report says, for people at a terminal.

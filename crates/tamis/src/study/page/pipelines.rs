@@ -1,7 +1,7 @@
 //! The report of a study of pipelines: time by step, F1 by imbalance (addis tables 1 and 2).
 
 use super::Digest;
-use crate::label::pipeline::Imbalance;
+use crate::hierarchy::pipeline::Imbalance;
 use crate::report::{Axis, Page, Series, lines, short};
 use crate::study::findings::Finding;
 use crate::study::folder::Record;

@@ -1,0 +1,57 @@
+//! Vectors → ranked labels: classifiers, each of which ranks labels. Thresholds decide, elsewhere.
+
+pub mod bayes;
+pub mod linear;
+pub mod svm;
+pub mod vector;
+
+pub(crate) mod knn;
+mod problem;
+mod spec;
+
+pub use bayes::{BayesMulti, BayesOptions, BayesSweep};
+pub use knn::{Knn, KnnOptions, KnnSweep, Nested, Similarity, SweepPlace};
+pub use linear::{Explanation, Linear, LinearParts, Outputs, Store, Weights};
+pub use problem::{Problem, Query};
+pub use spec::{ClassifierRow, ClassifierSpec, Fitted, rank_all};
+pub use svm::{Duals, SvmFit, SvmOptions};
+pub use vector::{Weighter, Weighting};
+
+/// A label with its score: one place of a ranked list.
+///
+/// A ranked list is a slice of these by score descending, ties by label number (SPEC 7).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scored {
+    /// Label number.
+    pub label: u32,
+    /// Its score; never NaN.
+    pub score: f64,
+}
+
+impl Scored {
+    /// The order of ranked lists: score descending, ties by label number.
+    pub fn better_first(&self, other: &Self) -> std::cmp::Ordering {
+        other.score.total_cmp(&self.score).then(self.label.cmp(&other.label))
+    }
+}
+
+/// Reusable memory for classification, one for each thread, so that ranking a document allocates nothing.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// One number for each label, or for each training document.
+    pub(crate) sums: Vec<f64>,
+    /// What neighbours need.
+    pub(crate) knn: knn::KnnMemory,
+    /// What progressive filtering needs.
+    pub(crate) progressive: crate::hierarchy::progressive::ProgressiveMemory,
+}
+
+/// A fitted classifier: it ranks labels; thresholds decide (SPEC 7, 9).
+pub trait Classifier: Send + Sync {
+    /// How many labels it knows.
+    fn labels(&self) -> usize;
+
+    /// Writes the ranked list for a document into `ranked`, replacing what was there: all labels by score, or for kNN
+    /// those with a positive score.
+    fn rank(&self, document: Query<'_>, scratch: &mut Scratch, ranked: &mut Vec<Scored>);
+}

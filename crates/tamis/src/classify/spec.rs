@@ -1,0 +1,267 @@
+//! Classifiers by name: `knn(100)`, `wknn`, `bayes`, `svm(c=0.1,loss=hinge)`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    BayesOptions, Classifier, Knn, KnnOptions, KnnSweep, Linear, Problem, Query, Scored, Scratch, Similarity,
+    SvmOptions,
+};
+use crate::hierarchy::ProgressiveModel;
+use crate::{Error, Progress, Result};
+
+/// A classifier with its parameters. Its name parses and prints back the same; parameters at their default are left out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ClassifierSpec {
+    /// `knn(k)` and `wknn(k)`.
+    Knn(KnnOptions),
+    /// `bayes`.
+    Bayes(BayesOptions),
+    /// `svm`.
+    Svm(SvmOptions),
+}
+
+/// A row of the list of classifiers.
+#[derive(Debug, Clone, Copy)]
+pub struct ClassifierRow {
+    /// Name without parameters.
+    pub name: &'static str,
+    /// A name with parameters.
+    pub example: &'static str,
+    /// What it does.
+    pub help: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+impl ClassifierSpec {
+    /// All classifiers, for lists and help.
+    pub const ROWS: [ClassifierRow; 4] = [
+        ClassifierRow {
+            name: "svm",
+            example: "svm(c=1,loss=squared,multi=ovr)",
+            help: "Linear SVM on tfidf vectors; loss=squared|hinge, multi=ovr|ovo, vectors=tfidf|binary|tf|okapi, \
+                   classes=equal|balanced.",
+            source: "SPEC 7; Hsieh et al. 2008",
+        },
+        ClassifierRow {
+            name: "bayes",
+            example: "bayes(multi=ovr)",
+            help: "Multinomial Bayes with add-one smoothing; multi=ovr decides each label by itself.",
+            source: "novovicova 5.3; SPEC 7",
+        },
+        ClassifierRow {
+            name: "knn",
+            example: "knn(100)",
+            help: "The k nearest training documents by Okapi similarity; labels score the sum.",
+            source: "olsson 6.1; SPEC 7",
+        },
+        ClassifierRow {
+            name: "wknn",
+            example: "wknn(20)",
+            help: "The k nearest by cosine; labels score their share, from 0 to 1.",
+            source: "addis; SPEC 7",
+        },
+    ];
+
+    /// Fits it to training documents.
+    pub fn fit(&self, problem: &Problem, progress: &dyn Progress) -> Result<Fitted> {
+        Ok(match self {
+            Self::Knn(options) => {
+                Fitted::Knn { model: Box::new(Knn::fit(problem, options)?), problem: problem.clone() }
+            }
+            Self::Bayes(options) => Fitted::Linear(options.fit(problem)?),
+            Self::Svm(options) => Fitted::Linear(options.fit(problem, progress)?.model),
+        })
+    }
+
+    /// Mean of a document's measure over test documents, for each size: a size is so many of the first features
+    /// (SPEC 6), and whatever one size knows is carried to the next. Documents for which the measure says `None` take no
+    /// part; a mean over no document is 0.
+    pub fn sweep_means(
+        &self,
+        train: &Problem,
+        test: &Problem,
+        sizes: &[usize],
+        measure: &(dyn Fn(&[Scored], &[u32]) -> Option<f64> + Sync),
+        progress: &dyn Progress,
+    ) -> Result<Vec<f64>> {
+        let mut sums = vec![(0.0f64, 0u32); sizes.len()];
+        let mut add = |values: &[(usize, f64)]| {
+            for &(size, value) in values {
+                sums[size].0 += value;
+                sums[size].1 += 1;
+            }
+        };
+        match self {
+            Self::Knn(options) => {
+                let sweep = KnnSweep::new(train, sizes, options)?;
+                let parts = sweep.fold(
+                    test,
+                    progress,
+                    |_| Vec::new(),
+                    |values: &mut Vec<(usize, f64)>, place, ranked| {
+                        let truth = test.assignments.row_indices(place.document);
+                        values.extend(measure(ranked, truth).map(|v| (place.size, v)));
+                    },
+                )?;
+                parts.iter().for_each(|values| add(values));
+            }
+            Self::Bayes(options) => {
+                let sweep = options.sweep(train, sizes)?;
+                let parts: Vec<Vec<(usize, f64)>> = (0..test.documents())
+                    .into_par_iter()
+                    .map_init(
+                        || (Scratch::default(), Vec::new()),
+                        |(scratch, ranked), row| {
+                            let mut values = Vec::with_capacity(sizes.len());
+                            let truth = test.assignments.row_indices(row);
+                            sweep.rank(test.query(row), scratch, ranked, |size, ranked| {
+                                values.extend(measure(ranked, truth).map(|v| (size, v)));
+                            });
+                            values
+                        },
+                    )
+                    .collect();
+                parts.iter().for_each(|values| add(values));
+            }
+            Self::Svm(options) => {
+                let mut at = 0;
+                options.sweep(train, sizes, progress, |_, fit| {
+                    let values = rank_all(&fit.model, test, |_, ranked, truth| measure(ranked, truth));
+                    add(&values.into_iter().flatten().map(|v| (at, v)).collect::<Vec<_>>());
+                    at += 1;
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(sums.into_iter().map(|(sum, n)| if n == 0 { 0.0 } else { sum / f64::from(n) }).collect())
+    }
+}
+
+/// Ranks every document of a problem in parallel; results are in document order.
+pub fn rank_all<T: Send>(
+    classifier: &dyn Classifier,
+    test: &Problem,
+    visit: impl Fn(usize, &[Scored], &[u32]) -> T + Sync,
+) -> Vec<T> {
+    (0..test.documents())
+        .into_par_iter()
+        .map_init(
+            || (Scratch::default(), Vec::new()),
+            |(scratch, ranked), row| {
+                classifier.rank(test.query(row), scratch, ranked);
+                visit(row, ranked, test.assignments.row_indices(row))
+            },
+        )
+        .collect()
+}
+
+impl fmt::Display for ClassifierSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Knn(options) => {
+                let (name, default) = match options.similarity {
+                    Similarity::Okapi => ("knn", KnnOptions::KNN),
+                    Similarity::Cosine => ("wknn", KnnOptions::WKNN),
+                };
+                if *options == default { f.write_str(name) } else { write!(f, "{name}({})", options.k) }
+            }
+            Self::Bayes(options) => options.fmt(f),
+            Self::Svm(options) => options.fmt(f),
+        }
+    }
+}
+
+impl FromStr for ClassifierSpec {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let name = text.split('(').next().unwrap_or_default().trim();
+        match name {
+            "knn" => neighbours(text, KnnOptions::KNN),
+            "wknn" => neighbours(text, KnnOptions::WKNN),
+            "bayes" => text.parse().map(Self::Bayes),
+            "svm" => text.parse().map(Self::Svm),
+            _ => Err(Error::unknown("classifier", name, Self::ROWS.iter().map(|row| row.name))),
+        }
+    }
+}
+
+fn neighbours(text: &str, default: KnnOptions) -> Result<ClassifierSpec> {
+    let Some((_, rest)) = text.split_once('(') else { return Ok(ClassifierSpec::Knn(default)) };
+    let inside = rest.strip_suffix(')').map(|s| s.trim().trim_start_matches("k="));
+    match inside.and_then(|s| s.parse::<usize>().ok()) {
+        Some(0) | None => {
+            Err(Error::invalid("classifier", text, "the number of neighbours is a whole number from 1, as in knn(100)"))
+        }
+        Some(k) => Ok(ClassifierSpec::Knn(KnnOptions { k, ..default })),
+    }
+}
+
+impl Serialize for ClassifierSpec {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ClassifierSpec {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// A fitted classifier of any kind.
+#[derive(Debug, Clone)]
+pub enum Fitted {
+    /// Neighbours, with the documents they are.
+    Knn {
+        /// The index.
+        model: Box<Knn>,
+        /// The training documents over the features, from which the index is made.
+        problem: Problem,
+    },
+    /// Bayes or SVM.
+    Linear(Linear),
+    /// A classifier for each node of a taxonomy.
+    Progressive(Box<ProgressiveModel>),
+}
+
+impl Classifier for Fitted {
+    fn labels(&self) -> usize {
+        match self {
+            Self::Knn { model, .. } => model.labels(),
+            Self::Linear(model) => model.labels(),
+            Self::Progressive(model) => model.labels(),
+        }
+    }
+
+    fn rank(&self, document: Query<'_>, scratch: &mut Scratch, ranked: &mut Vec<Scored>) {
+        match self {
+            Self::Knn { model, .. } => model.rank(document, scratch, ranked),
+            Self::Linear(model) => model.rank(document, scratch, ranked),
+            Self::Progressive(model) => model.rank(document, scratch, ranked),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for name in ["knn", "knn(5)", "wknn", "wknn(7)", "bayes", "bayes(multi=ovr)", "svm", "svm(c=0.1,loss=hinge)"] {
+            assert_eq!(name.parse::<ClassifierSpec>().unwrap().to_string(), name);
+        }
+        assert_eq!("knn(100)".parse::<ClassifierSpec>().unwrap().to_string(), "knn");
+        for row in ClassifierSpec::ROWS {
+            assert!(row.example.parse::<ClassifierSpec>().is_ok(), "{}", row.example);
+        }
+        assert!("knn(0)".parse::<ClassifierSpec>().is_err());
+        assert!("smv".parse::<ClassifierSpec>().unwrap_err().to_string().contains("did you mean svm"));
+    }
+}

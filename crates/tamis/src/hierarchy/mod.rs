@@ -1,0 +1,9 @@
+//! The same along a taxonomy: nodes and their ancestors, thresholds along pipelines, progressive filtering.
+
+pub mod pipeline;
+pub mod progressive;
+
+mod taxonomy;
+
+pub use progressive::{ProgressiveModel, ProgressiveOptions};
+pub use taxonomy::{NodeRecord, ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};

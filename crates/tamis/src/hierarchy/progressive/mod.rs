@@ -1,0 +1,25 @@
+//! Progressive filtering: a binary classifier for each node of a taxonomy (SPEC 10, addis 2).
+//!
+//! [`fit`] trains the nodes, scores held-out training documents and tunes thresholds along every pipeline;
+//! [`ProgressiveModel`] accepts, and ranks nodes.
+
+mod external;
+mod fit;
+mod held_out;
+mod levels;
+mod model;
+mod node;
+mod options;
+mod tables;
+mod training;
+
+pub use external::{NodeScores, ScoreFilter};
+pub use fit::{ProgressiveFit, fit};
+pub use levels::Step;
+pub use model::{NodeState, ProgressiveModel, Tuned};
+pub use options::{Answers, ProgressiveOptions};
+pub use tables::score_tables;
+pub use training::{NegativePolicy, NodeDocuments, TrainingOptions, TrainingSet, TrainingSets};
+
+pub(crate) use model::ProgressiveMemory;
+pub(crate) use node::NodeModel;

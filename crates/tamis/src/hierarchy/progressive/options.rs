@@ -1,0 +1,139 @@
+//! How progressive filtering is trained and decides.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{NegativePolicy, TrainingOptions};
+use crate::classify::svm::Multi;
+use crate::classify::{ClassifierSpec, SvmOptions};
+use crate::features::{Formula, Score, Selector};
+use crate::hierarchy::pipeline;
+use crate::hierarchy::pipeline::{Imbalance, Method};
+use crate::{Error, Result};
+
+/// How many nodes a document is answered with, and whether thresholds have a say. Ancestors of an answer are implied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answers {
+    /// The most specific of the accepted nodes, possibly none.
+    #[default]
+    All,
+    /// The most specific of the accepted nodes; where none is accepted, the first of the ranked list.
+    AtLeastOne,
+    /// Of the accepted nodes and their ancestors the one that is ranked first; where none is accepted, the first of the
+    /// ranked list. An ancestor is an answer too: a document that a node below accepts wrongly should stop above it.
+    One,
+    /// The first of the ranked list, whatever the thresholds: the path on which a document most likely ends.
+    Best,
+}
+
+impl Answers {
+    /// All ways of answering.
+    pub const ALL: [Self; 4] = [Self::All, Self::AtLeastOne, Self::One, Self::Best];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::AtLeastOne => "at-least-one",
+            Self::One => "one",
+            Self::Best => "best",
+        }
+    }
+}
+
+impl FromStr for Answers {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|a| a.name() == text);
+        found.ok_or_else(|| Error::unknown("way of answering", text, Self::ALL.map(Self::name)))
+    }
+}
+
+/// Options of progressive filtering.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProgressiveOptions {
+    /// The classifier of every node.
+    pub classifier: ClassifierSpec,
+    /// The selector of every node, used on the node's own training set; of no use where nodes take all features.
+    pub selector: Selector,
+    /// Features of every node; when not given, all terms of the node's training documents.
+    pub features: Option<usize>,
+    /// Which documents are negative at a node.
+    pub negatives: NegativePolicy,
+    /// Training documents of a node, at most half of them positive and half negative; all when not given.
+    pub per_node: Option<usize>,
+    /// How thresholds are found.
+    pub method: Method,
+    /// Utility, step and bounds of the search for thresholds.
+    pub thresholds: pipeline::Options,
+    /// A pipeline whose thresholds reach less than this utility on held-out documents never accepts. Nodes with one or
+    /// two documents often have no better threshold than one that lets half the corpus through.
+    pub least_utility: f64,
+    /// Positives to negatives to tune for; as in the training documents when not given.
+    pub imbalance: Option<Imbalance>,
+    /// Folds of the training documents: each document is scored by nodes that have not seen it, for the thresholds.
+    pub folds: usize,
+    /// How many answers a document gets.
+    pub answers: Answers,
+    /// Seed of folds and training sets.
+    pub seed: u64,
+}
+
+impl Default for ProgressiveOptions {
+    fn default() -> Self {
+        let ig = Score::new(Formula::Ig, None).expect("ig is a score of its own, without pooling");
+        Self {
+            classifier: ClassifierSpec::Svm(SvmOptions::default()),
+            selector: Selector::score(ig),
+            features: None,
+            negatives: NegativePolicy::default(),
+            per_node: None,
+            method: Method::GreedyExact,
+            thresholds: pipeline::Options::default(),
+            least_utility: 0.1,
+            imbalance: None,
+            folds: 3,
+            answers: Answers::default(),
+            seed: 1,
+        }
+    }
+}
+
+impl ProgressiveOptions {
+    /// The setting of addis 4 (SPEC 10): 200 words of `ig` and at most 500 positives and 500 negatives at each node, TSA,
+    /// every threshold that was found in use. Smaller and faster to train than the default, and less accurate.
+    pub fn paper() -> Self {
+        Self { features: Some(200), per_node: Some(1000), method: Method::Tsa, least_utility: 0.0, ..Self::default() }
+    }
+
+    /// Whether siblings learn from the same vectors, so that they can be trained together as one against the rest.
+    pub(super) fn families(&self) -> bool {
+        let separate = matches!(&self.classifier, ClassifierSpec::Svm(svm) if svm.multi == Multi::Ovr);
+        separate && self.features.is_none() && self.per_node.is_none()
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        if self.features == Some(0) {
+            return Err(Error::invalid("features", 0, "a node needs at least one feature"));
+        }
+        if self.folds < 2 {
+            let reason = "thresholds are tuned on documents that were held out: two folds or more";
+            return Err(Error::invalid("folds", self.folds, reason));
+        }
+        if !(0.0..=1.0).contains(&self.least_utility) {
+            return Err(Error::invalid("least-utility", self.least_utility, "must lie in [0,1]"));
+        }
+        if self.selector.has_auto() {
+            return Err(Error::invalid("selector", &self.selector, "a λ cannot be learned at every node; name it"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn training(&self) -> TrainingOptions {
+        TrainingOptions { negatives: self.negatives, per_node: self.per_node, seed: self.seed }
+    }
+}

@@ -1,0 +1,143 @@
+//! Counts and a taxonomy → model by progressive filtering.
+
+use std::sync::Arc;
+
+use super::train::{check, sorted};
+use super::{Model, TrainingSummary};
+use crate::classify::Fitted;
+use crate::counts::Counts;
+use crate::hierarchy::progressive;
+use crate::hierarchy::progressive::{Answers, ProgressiveFit};
+use crate::hierarchy::{ProgressiveModel, ProgressiveOptions, Taxonomy};
+use crate::terms::TextOptions;
+use crate::threshold::{Threshold, Thresholds};
+use crate::{Progress, Result};
+
+/// A model over a taxonomy, and what was seen while it was made.
+#[derive(Debug, Clone)]
+pub struct TaxonomyTrained {
+    /// The model; its labels are all nodes of the taxonomy.
+    pub model: Model,
+    /// Nodes without a training document: kept, and never accepted.
+    pub without_documents: Vec<u32>,
+    /// Nodes with documents that no threshold accepts rightly: never accepted either.
+    pub untunable: Vec<u32>,
+    /// The deepest pipeline with most documents and its held-out scores, for reports.
+    pub example: Option<(u32, crate::hierarchy::pipeline::ScoreTable)>,
+}
+
+impl Answers {
+    /// What training documents suggest: the best path where each has a label and hardly any has two (1.1 on average at
+    /// most), at least one where each has a label.
+    ///
+    /// Every pipeline has thresholds that are good for itself; over hundreds of nodes their mistakes add up, and where
+    /// documents have one label, probabilities that compete decide better (docs/benchmarks.md). Somebody who asks for
+    /// thresholds by name gets them: then one path of those they accept.
+    pub fn of_documents(counts: &Counts, rows: &[usize], thresholds_asked_for: bool) -> Self {
+        let labels = |&row: &usize| counts.assignments.row_indices(row).len();
+        let all: usize = rows.iter().map(labels).sum();
+        match rows.iter().map(labels).min() {
+            Some(0) | None => Self::All,
+            _ if all as f64 <= 1.1 * rows.len() as f64 && thresholds_asked_for => Self::One,
+            _ if all as f64 <= 1.1 * rows.len() as f64 => Self::Best,
+            _ => Self::AtLeastOne,
+        }
+    }
+}
+
+/// Fits a model to the given documents by progressive filtering (SPEC 10).
+pub fn fit_taxonomy(
+    counts: &Counts,
+    rows: &[usize],
+    text: &TextOptions,
+    taxonomy: &Taxonomy,
+    options: &ProgressiveOptions,
+    progress: &dyn Progress,
+) -> Result<TaxonomyTrained> {
+    let single_label = check(counts, rows)?;
+    let ProgressiveFit { model: filter, terms, curves, documents, without_documents, untunable, example } =
+        progressive::fit(counts, rows, taxonomy, options, progress)?;
+    let mut choices = Vec::new();
+    let labels: usize = rows.iter().map(|&r| counts.assignments.row_indices(r).len()).sum();
+    let mean = labels as f64 / rows.len().max(1) as f64;
+    choices.push(match options.answers {
+        Answers::One => {
+            format!(
+                "Training documents have {mean:.2} labels on average; each document is given one path: of the nodes that \
+                 thresholds accept, and those above them, the most likely (--answers best decides without thresholds)."
+            )
+        }
+        Answers::Best => format!(
+            "Training documents have {mean:.2} labels on average; each document is given the path on which it most likely \
+             ends. Thresholds are stored, and decide with --answers one."
+        ),
+        Answers::AtLeastOne => "Each document is given all accepted paths, and the best one where none is.".to_owned(),
+        Answers::All => "Each document is given all accepted paths, possibly none.".to_owned(),
+    });
+    if !without_documents.is_empty() {
+        let names: Vec<&str> = without_documents.iter().take(5).map(|&n| taxonomy.id(n)).collect();
+        let more = if without_documents.len() > names.len() { ", …" } else { "" };
+        choices.push(format!(
+            "{} of {} nodes have no training document and are never accepted: {}{more}.",
+            without_documents.len(),
+            taxonomy.len(),
+            names.join(", ")
+        ));
+    }
+    if !untunable.is_empty() {
+        choices.push(format!(
+            "{} nodes have too few documents for thresholds of a utility of {} or more, and thresholds never accept them.",
+            untunable.len(),
+            options.least_utility
+        ));
+    }
+    let (names, feature_of) = sorted(counts, &terms);
+    let mut seen = vec![false; counts.vocabulary.len()];
+    rows.iter().flat_map(|&r| counts.matrix.row_indices(r)).for_each(|&t| seen[t as usize] = true);
+    let model = Model {
+        text: text.clone(),
+        terms: Arc::new(names),
+        feature_of,
+        labels: Arc::new(taxonomy.ids().clone()),
+        taxonomy: Some(taxonomy.clone()),
+        thresholds: Thresholds::untuned(Threshold::None)?,
+        curves,
+        calibration: None,
+        summary: TrainingSummary {
+            program: format!("tamis {}", env!("CARGO_PKG_VERSION")),
+            documents: rows.len() as u64,
+            quality: vec![("F1@micro over pipelines".to_owned(), micro_f1(&filter, &documents))],
+            label_documents: documents,
+            vocabulary: seen.iter().filter(|&&s| s).count(),
+            single_label,
+            selector: match options.features {
+                Some(_) => options.selector.to_string(),
+                None => "all words".to_owned(),
+            },
+            classifier: options.classifier.clone(),
+            seed: options.seed,
+            choices,
+            folds: options.folds,
+        },
+        classifier: Fitted::Progressive(Box::new(filter)),
+    };
+    model.validate()?;
+    Ok(TaxonomyTrained { model, without_documents, untunable, example })
+}
+
+/// F1 over all pipelines on the held-out documents that tuned their thresholds; a pipeline without thresholds misses
+/// all its documents.
+fn micro_f1(filter: &ProgressiveModel, documents: &[u32]) -> f64 {
+    let (mut right, mut wrong, mut missed) = (0, 0, 0);
+    for (node, &documents) in documents.iter().enumerate() {
+        match filter.tuned(node as u32) {
+            Some(tuned) => {
+                right += tuned.outcome.true_positives;
+                wrong += tuned.outcome.false_positives;
+                missed += tuned.outcome.false_negatives;
+            }
+            None => missed += u64::from(documents),
+        }
+    }
+    if right == 0 { 0.0 } else { 2.0 * right as f64 / (2 * right + wrong + missed) as f64 }
+}
