@@ -48,7 +48,7 @@ class Corpus:
         return self.counts[rows][:, self.known]
 
     def tfidf(self, rows):
-        """SPEC 6: (1 + log tf) log(n/df), scaled to length 1."""
+        """Method 6: (1 + log tf) log(n/df), scaled to length 1."""
         train = self.features(self.train)
         idf = np.log(len(train) / (train > 0).sum(0))
         counts = self.features(rows)

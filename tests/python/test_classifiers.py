@@ -150,7 +150,7 @@ def check_neighbours(corpus, lines, expected):
 
 @pytest.mark.parametrize("k", [1, 7, 100, 1000])
 def test_knn_is_the_dense_version(corpus, classify, k):
-    """SPEC 6 and 7: okapi weights; the length of a document counts words that no training document has."""
+    """Method 6 and 7: okapi weights; the length of a document counts words that no training document has."""
     counts, tests = corpus.features(corpus.train).astype(float), corpus.features(corpus.test).astype(float)
     length = corpus.counts.sum(1).astype(float)
     mean = length[corpus.train].mean()
@@ -164,7 +164,7 @@ def test_knn_is_the_dense_version(corpus, classify, k):
 
 @pytest.mark.parametrize("k", [1, 20, 1000])
 def test_wknn_is_the_dense_version(corpus, classify, k):
-    """SPEC 6 and 7: cosine of tfidf; scores are shares of the neighbours' similarity."""
+    """Method 6 and 7: cosine of tfidf; scores are shares of the neighbours' similarity."""
     train, tests = corpus.features(corpus.train), corpus.features(corpus.test)
     idf = np.log(len(train) / (train > 0).sum(0))
     weigh = lambda counts: np.where(counts > 0, (1 + np.log(np.maximum(counts, 1))) * idf, 0)

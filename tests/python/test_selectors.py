@@ -98,7 +98,7 @@ def agree(got, expected, absolute=1e-12):
 
 
 def pooled(corpus, score, pool):
-    """A terms x labels matrix, pooled as SPEC 2 has it."""
+    """A terms x labels matrix, pooled as method 2 has it."""
     if pool == "max":
         return score.max(1)
     if pool == "sum":

@@ -16,7 +16,7 @@ for name, texts, labels in [("advisories", [d["text"] for d in documents], label
     single = np.array([sorted(l)[0] if l else "" for l in labels])
     target = y if name == "advisories" else single
     seconds, _ = best(2, lambda: chi2(x, target))
-    for what in ("χ² alone", "χ² with its contingency", "all of SPEC 2 and a combination"):
+    for what in ("χ² alone", "χ² with its contingency", "all of method 2 and a combination"):
         report(f"{name}: {what}", seconds, "s", f"scikit-learn chi2, {x.shape[1]} columns")
     columns = np.random.default_rng(0).choice(x.shape[1], 100, replace=False)
     part = x[:, columns].tocsc()

@@ -26,7 +26,7 @@ fn reuters() -> (Counts, Vec<usize>) {
     (counts, rows)
 }
 
-/// SPEC 5, written down: nothing is kept from one subset to the next.
+/// Method 5, written down: nothing is kept from one subset to the next.
 fn from_scratch(table: &Contingency, vocabulary: &[u32], subset: &[u32]) -> f64 {
     let n: f64 = table.label_documents().iter().map(|&d| f64::from(d)).sum();
     let classes: Vec<u32> =
@@ -81,8 +81,8 @@ fn main() {
     let scratch = began.elapsed().as_secs_f64();
     let mut criterion = Bhattacharyya::cut(&table, 2).expect("a criterion");
     criterion.set(subset);
-    assert!((criterion.value() - naive).abs() < 1e-9 * naive.abs(), "both compute SPEC 5");
-    report("one subset of 1,000 words, from scratch", scratch * 1e6, "µs", "SPEC 5 written down, one thread");
+    assert!((criterion.value() - naive).abs() < 1e-9 * naive.abs(), "both compute method 5");
+    report("one subset of 1,000 words, from scratch", scratch * 1e6, "µs", "method 5 written down, one thread");
     report("one subset of 1,000 words, in the search", each * 1e6, "µs", "mean over all subsets compared, two threads");
     report("times faster than from scratch", scratch / each, "x", "");
 }

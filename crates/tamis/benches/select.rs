@@ -58,7 +58,7 @@ fn main() {
         report(&format!("{name}: χ² with its contingency"), seconds + time(&["chi2max"]), "s", "counts in both");
         report(&format!("{name}: χ² alone"), time(&["chi2max"]), "s", "");
         report(&format!("{name}: information gain"), time(&["ig"]), "s", "");
-        report(&format!("{name}: all of SPEC 2 and a combination"), time(&ALL), "s", "peer is chi2 alone");
+        report(&format!("{name}: all of method 2 and a combination"), time(&ALL), "s", "peer is chi2 alone");
         report(&format!("{name}: ib"), time(&["ib"]), "s", "");
         report(&format!("{name}: peak memory"), peak_mb(), "MB", "corpus, counts and all selectors");
     }

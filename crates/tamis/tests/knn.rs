@@ -31,7 +31,7 @@ impl Dense {
     }
 }
 
-/// SPEC 6 and 7 word for word, one similarity at a time. Returns the ranked list and the neighbours, best first.
+/// Method 6 and 7 word for word, one similarity at a time. Returns the ranked list and the neighbours, best first.
 fn obvious(train: &Dense, query: &[u32], length: u32, options: &KnnOptions) -> (Vec<Scored>, Vec<(u32, f64)>) {
     let n = train.counts.len() as f64;
     let mean = train.lengths.iter().map(|&l| f64::from(l)).sum::<f64>() / n;
@@ -320,7 +320,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
     }
 }
 
-/// SPEC 6 and 7 by hand. Three training documents of length 4 (= avdl, so a single occurrence weighs
+/// Method 6 and 7 by hand. Three training documents of length 4 (= avdl, so a single occurrence weighs
 /// 1/(0.5+1.5+1) = 1/3 and two weigh 2/4): idf of a word in one of three documents is log(2.5/1.5).
 #[test]
 fn worked_example() {

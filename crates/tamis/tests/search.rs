@@ -35,7 +35,7 @@ fn shuffled(table: &Contingency, cut: u32, seed: usize) -> Vec<u32> {
     order
 }
 
-/// SPEC 5, word for word, from the documents.
+/// Method 5, word for word, from the documents.
 fn spec_value(counts: &Counts, vocabulary: &[u32], subset: &[u32]) -> f64 {
     let occurrences =
         |v: u32, rows: &[usize]| -> f64 { rows.iter().map(|&r| f64::from(counts.matrix.get(r, v).unwrap_or(0))).sum() };
@@ -389,7 +389,7 @@ fn whole_searches_are_the_same_without_bounds() {
     }
 }
 
-/// SPEC 7 from the documents; where the first classes are nearly equal, either answer is allowed.
+/// Method 7 from the documents; where the first classes are nearly equal, either answer is allowed.
 fn bayes_accuracy(counts: &Counts, training: &[usize], held_out: &[usize], subset: &[u32]) -> (f64, f64) {
     let members = |l: u32| training.iter().copied().filter(move |&r| counts.assignments.get(r, l).is_some());
     let classes: Vec<u32> = (0..counts.labels.len() as u32).filter(|&l| members(l).next().is_some()).collect();

@@ -53,7 +53,7 @@ fn stop_at(look: u64) -> StopAt {
     StopAt(look, AtomicU64::new(0))
 }
 
-/// Two classes of one document each, "a a b" and "b b b c". V = 3; p = (3, 2, 1)/6 and (1, 4, 2)/7 (SPEC 5).
+/// Two classes of one document each, "a a b" and "b b b c". V = 3; p = (3, 2, 1)/6 and (1, 4, 2)/7 (method 5).
 /// S = {a, b}: q = (3/5, 2/5) and (1/5, 4/5), Σ √(q q') = √3/5 + √8/5; P = ½ each; L = (2 + 4)/2 = 3.
 #[test]
 fn a_value_worked_by_hand() {

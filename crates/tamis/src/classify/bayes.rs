@@ -1,4 +1,4 @@
-//! Multinomial naive Bayes (SPEC 7, novovicova 5.3), alone and for many nested feature sets at once.
+//! Multinomial naive Bayes (method 7, novovicova 5.3), alone and for many nested feature sets at once.
 
 use std::fmt;
 use std::str::FromStr;

@@ -19,7 +19,7 @@ pub use vector::{Weighter, Weighting};
 
 /// A label with its score: one place of a ranked list.
 ///
-/// A ranked list is a slice of these by score descending, ties by label number (SPEC 7).
+/// A ranked list is a slice of these by score descending, ties by label number (method 7).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scored {
     /// Label number.
@@ -46,7 +46,7 @@ pub struct Scratch {
     pub(crate) progressive: crate::hierarchy::progressive::ProgressiveMemory,
 }
 
-/// A fitted classifier: it ranks labels; thresholds decide (SPEC 7, 9).
+/// A fitted classifier: it ranks labels; thresholds decide (method 7, 9).
 pub trait Classifier: Send + Sync {
     /// How many labels it knows.
     fn labels(&self) -> usize;

@@ -9,7 +9,7 @@ pub struct Query<'a> {
     pub features: &'a [u32],
     /// Occurrences of each.
     pub counts: &'a [u32],
-    /// `dl`: all its tokens, selected or not (SPEC 6).
+    /// `dl`: all its tokens, selected or not (method 6).
     pub length: u32,
 }
 

@@ -45,25 +45,25 @@ impl ClassifierSpec {
             example: "svm(c=1,loss=squared,multi=ovr)",
             help: "Linear SVM on tfidf vectors; loss=squared|hinge, multi=ovr|ovo, vectors=tfidf|binary|tf|okapi, \
                    classes=equal|balanced.",
-            source: "SPEC 7; Hsieh et al. 2008",
+            source: "method 7; Hsieh et al. 2008",
         },
         ClassifierRow {
             name: "bayes",
             example: "bayes(multi=ovr)",
             help: "Multinomial Bayes with add-one smoothing; multi=ovr decides each label by itself.",
-            source: "novovicova 5.3; SPEC 7",
+            source: "novovicova 5.3; method 7",
         },
         ClassifierRow {
             name: "knn",
             example: "knn(100)",
             help: "The k nearest training documents by Okapi similarity; labels score the sum.",
-            source: "olsson 6.1; SPEC 7",
+            source: "olsson 6.1; method 7",
         },
         ClassifierRow {
             name: "wknn",
             example: "wknn(20)",
             help: "The k nearest by cosine; labels score their share, from 0 to 1.",
-            source: "addis; SPEC 7",
+            source: "addis; method 7",
         },
     ];
 
@@ -79,7 +79,7 @@ impl ClassifierSpec {
     }
 
     /// Mean of a document's measure over test documents, for each size: a size is so many of the first features
-    /// (SPEC 6), and whatever one size knows is carried to the next. Documents for which the measure says `None` take no
+    /// (method 6), and whatever one size knows is carried to the next. Documents for which the measure says `None` take no
     /// part; a mean over no document is 0.
     pub fn sweep_means(
         &self,

@@ -1,4 +1,4 @@
-//! Counts → document vectors: the weightings of SPEC 6.
+//! Counts → document vectors: the weightings of method 6.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::{Problem, Query};
 use crate::{Error, Result};
 
-/// How occurrences become the components of a document vector (SPEC 6).
+/// How occurrences become the components of a document vector (method 6).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weighting {
     /// `tf / (0.5 + 1.5·dl/avdl + tf) · √idf(t)` with `idf(t) = max(0, log((n − df + 0.5)/(df + 0.5)))`. The root makes
-    /// the inner product of two vectors the similarity of SPEC 7, in which `idf` stands once.
+    /// the inner product of two vectors the similarity of method 7, in which `idf` stands once.
     Okapi,
     /// `(1 + log tf) · log(n/df)`, the vector then scaled to Euclidean length 1.
     #[default]
@@ -25,7 +25,7 @@ pub enum Weighting {
 }
 
 impl Weighting {
-    /// Every weighting, in the order of SPEC 6.
+    /// Every weighting, in the order of method 6.
     pub const ALL: [Self; 4] = [Self::Okapi, Self::TfIdf, Self::Binary, Self::Tf];
 
     /// The name users write.
@@ -39,7 +39,7 @@ impl Weighting {
     }
 
     /// `idf` of a term that occurs in `df` of `n` documents; 1 for weightings without one. A term that no training
-    /// document contains has 0, as a quotient with a zero denominator (SPEC 1): nothing is known of it.
+    /// document contains has 0, as a quotient with a zero denominator (method 1): nothing is known of it.
     pub fn idf(self, df: u32, n: usize) -> f64 {
         let (df, n) = (f64::from(df), n as f64);
         match self {
@@ -184,7 +184,7 @@ impl Weighter {
     }
 }
 
-/// `0.5 + 1.5·dl/avdl`, what a document's length adds to the denominator of okapi (SPEC 6); a quotient with a zero
+/// `0.5 + 1.5·dl/avdl`, what a document's length adds to the denominator of okapi (method 6); a quotient with a zero
 /// denominator is 0.
 pub fn okapi_saturation(length: u32, mean_length: f64) -> f64 {
     if mean_length > 0.0 { 0.5 + 1.5 * f64::from(length) / mean_length } else { 0.5 }
@@ -226,7 +226,7 @@ mod tests {
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?} is not {expected:?}");
     }
 
-    /// By hand from SPEC 6: n = 4, avdl = 12/4 = 3; df: a 3, b 1, c 1.
+    /// By hand from method 6: n = 4, avdl = 12/4 = 3; df: a 3, b 1, c 1.
     #[test]
     fn follows_the_formulas() {
         let idf = (3.5f64 / 1.5).ln();

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{Counts, Csr, Documents, Vocabulary};
 use crate::{Error, Result};
 
-/// Documents by term × label (SPEC 1): `a` both, `b` term only, `c` label only, `d` neither.
+/// Documents by term × label (method 1): `a` both, `b` term only, `c` label only, `d` neither.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cell {
     /// Documents that have the term and the label.
@@ -32,7 +32,7 @@ impl Cell {
 pub struct Meeting {
     /// Documents of the label that contain the term (`a`).
     pub documents: u32,
-    /// Occurrences of the term in documents of the label (`N_vc` of SPEC 5).
+    /// Occurrences of the term in documents of the label (`N_vc` of method 5).
     pub occurrences: u32,
 }
 

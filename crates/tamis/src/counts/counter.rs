@@ -22,7 +22,7 @@ use crate::{Error, Progress, Result};
 /// Which documents a contingency counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Counted {
-    /// Those in the train part where the corpus gives a split (SPEC 1: never test documents), all where it does not.
+    /// Those in the train part where the corpus gives a split (method 1: never test documents), all where it does not.
     /// The first batch tells whether it does.
     #[default]
     Training,
@@ -37,7 +37,7 @@ pub struct CountOptions {
     pub text: TextOptions,
     /// About how many bytes the counts may take; beyond it, rare terms are pruned while counting.
     pub memory: usize,
-    /// Only these terms are counted; lengths still count every token (SPEC 6).
+    /// Only these terms are counted; lengths still count every token (method 6).
     pub vocabulary: Option<Arc<Vocabulary>>,
     /// What a malformed record does.
     pub on_error: OnError,

@@ -41,7 +41,7 @@ pub struct Counts {
     pub matrix: Csr<u32>,
     /// Documents × labels.
     pub assignments: Csr<()>,
-    /// Tokens of each document after tokenisation, stop words and stemming, before cutting and selection (`dl`, SPEC 6).
+    /// Tokens of each document after tokenisation, stop words and stemming, before cutting and selection (`dl`, method 6).
     pub lengths: Vec<u32>,
     /// Names of the documents.
     pub ids: Vec<String>,
@@ -68,7 +68,7 @@ impl Counts {
     }
 
     /// The documents to learn from: the train part where the corpus gives a split, all documents where it does not
-    /// (SPEC 1).
+    /// (method 1).
     pub fn training(&self) -> Vec<usize> {
         if self.parts.iter().all(Option::is_none) { (0..self.len()).collect() } else { self.part(Part::Train) }
     }

@@ -1,4 +1,4 @@
-//! Names ↔ numbers: terms and labels, sorted by their UTF-8 bytes (SPEC 1).
+//! Names ↔ numbers: terms and labels, sorted by their UTF-8 bytes (method 1).
 
 use std::hash::BuildHasher;
 use std::sync::OnceLock;

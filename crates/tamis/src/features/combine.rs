@@ -1,4 +1,4 @@
-//! Several rankings made one (SPEC 3).
+//! Several rankings made one (method 3).
 
 use super::ranking::Ranking;
 use super::selector::{Combination, Combine};
@@ -47,7 +47,7 @@ impl Input {
 ///
 /// Combinations of ranks give points, `candidates + 1 − rank`, so that larger is better as for every other score and a
 /// term outside of an input has none. Ties: for combinations of ranks by mean rank, then df descending, then term
-/// (SPEC 3); for combinations of scores the order of SPEC 2.
+/// (method 3); for combinations of scores the order of method 2.
 pub(crate) fn combine(how: &Combine, inputs: &[&Ranking], df: &[u32]) -> Ranking {
     let mut is_candidate = vec![false; df.len()];
     for &term in inputs.iter().flat_map(|ranking| ranking.terms()) {

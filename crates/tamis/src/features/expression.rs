@@ -1,4 +1,4 @@
-//! Selector expressions: the one string that names a selector everywhere (SPEC 3).
+//! Selector expressions: the one string that names a selector everywhere (method 3).
 //!
 //! ```text
 //! selector    := what [ "@" level ]                  terms with df ≤ level are cut before scoring; inside wins

@@ -22,7 +22,7 @@ pub struct Overlap {
     pub kuncheva: f64,
 }
 
-/// `|A ∩ B| / |A ∪ B|` from the sizes of two sets and of what they share; 0 for two empty sets (SPEC 1).
+/// `|A ∩ B| / |A ∪ B|` from the sizes of two sets and of what they share; 0 for two empty sets (method 1).
 pub fn jaccard(first: usize, second: usize, shared: usize) -> f64 {
     let union = first + second - shared;
     if union == 0 { 0.0 } else { shared as f64 / union as f64 }

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 impl Selector {
     /// All terms that it does not cut, best first.
     ///
-    /// Scores are those of SPEC 2; combinations of ranks (`hr lr ar rr wr`) give points, the number of candidates plus
+    /// Scores are those of method 2; combinations of ranks (`hr lr ar rr wr`) give points, the number of candidates plus
     /// one minus the rank, so that larger is better everywhere. Terms that no document contains are never candidates.
     ///
     /// Refused: a search (it has no ranking), a λ that is not learned, and scores that could say nothing because the

@@ -1,7 +1,7 @@
 //! Terms in order, best first; every size is a prefix.
 
 /// Terms best first with their scores: by score descending, then by document frequency descending, then by term
-/// ascending (SPEC 2). The order is total, so a selection is the same on every machine and with any number of threads.
+/// ascending (method 2). The order is total, so a selection is the same on every machine and with any number of threads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranking {
     terms: Vec<u32>,
@@ -170,7 +170,7 @@ impl Ranking {
     }
 
     /// The rank of each term, in order; rank 1 is best, and equal scores share the average of the ranks they span
-    /// (SPEC 3).
+    /// (method 3).
     pub fn average_ranks(&self) -> Vec<f64> {
         let mut ranks = Vec::with_capacity(self.len());
         for tied in self.scores.chunk_by(|x, y| x == y) {

@@ -85,7 +85,7 @@ impl fmt::Display for Lambda {
     }
 }
 
-/// How the scores of a term for each label become one score (SPEC 2).
+/// How the scores of a term for each label become one score (method 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pool {
@@ -376,10 +376,10 @@ mod tests {
         for score in Score::all() {
             assert!(names.insert(score.name()), "two scores are called {}", score.name());
         }
-        for of_spec in
+        for named in
             "df ig ig-presence chi2max chi2avg mimax miavg bns wllr wfo or ib gini acc2 f1 ngl gss".split(' ')
         {
-            assert!(names.contains(of_spec), "{of_spec} is missing");
+            assert!(names.contains(named), "{named} is missing");
         }
     }
 

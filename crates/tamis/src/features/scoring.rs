@@ -93,7 +93,7 @@ pub(crate) fn columns(table: &Contingency, leaves: &[Leaf], order: &[u32]) -> Ve
     columns
 }
 
-/// Terms with `df > cut`, by df descending, then by term: the order of ties (SPEC 2), and equal df side by side.
+/// Terms with `df > cut`, by df descending, then by term: the order of ties (method 2), and equal df side by side.
 pub(crate) fn by_df(table: &Contingency, cut: u32) -> Vec<u32> {
     let df = table.df();
     // Counting sort: places of a df start where those of higher ones end.

@@ -22,9 +22,9 @@ pub struct Selector {
 pub enum Kind {
     /// One score.
     Score(Score),
-    /// Several selectors made one (SPEC 3).
+    /// Several selectors made one (method 3).
     Combine(Combine),
-    /// A subset search (SPEC 4).
+    /// A subset search (method 4).
     Search(Search),
 }
 
@@ -73,7 +73,7 @@ impl Search {
     }
 }
 
-/// How rankings become one (SPEC 3).
+/// How rankings become one (method 3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Combination {
     /// Best rank.
@@ -193,7 +193,7 @@ impl Selector {
         Self { cut, ..self }
     }
 
-    /// The same with a cut from outside, which applies only where it has none of its own (SPEC 3).
+    /// The same with a cut from outside, which applies only where it has none of its own (method 3).
     pub fn under_cut(self, outer: Option<u32>) -> Self {
         let cut = self.cut.or(outer);
         self.with_cut(cut)

@@ -7,7 +7,7 @@ use crate::{Error, Progress, Result};
 
 impl Selector {
     /// The terms to use at a size: the subset that a search finds, or the first terms of the ranking. A subset is listed
-    /// in the order of its start selector and with its scores (SPEC 4); with it comes how the search went.
+    /// in the order of its start selector and with its scores (method 4); with it comes how the search went.
     pub fn subset(
         &self,
         table: &Contingency,

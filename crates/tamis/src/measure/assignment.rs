@@ -1,11 +1,11 @@
-//! Decided labels against true labels: counts, and what is derived from them (SPEC 8).
+//! Decided labels against true labels: counts, and what is derived from them (method 8).
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::Beta;
 
-/// `numerator / denominator`, or `None` for a zero denominator: the caller takes 0 and counts it (SPEC 8).
+/// `numerator / denominator`, or `None` for a zero denominator: the caller takes 0 and counts it (method 8).
 fn ratio(numerator: f64, denominator: f64) -> Option<f64> {
     (denominator > 0.0).then(|| numerator / denominator)
 }

@@ -270,7 +270,7 @@ impl Evaluation {
         self.totals.value(&self.layout, measure).value
     }
 
-    /// How many quotients 0/0 were taken as 0, over all measures (SPEC 8).
+    /// How many quotients 0/0 were taken as 0, over all measures (method 8).
     pub fn zero_divisions(&self) -> u64 {
         self.values().iter().map(|v| v.zero_divisions).sum()
     }

@@ -1,6 +1,6 @@
 //! Hierarchical precision, recall and F_β: ancestors are added to decided and true labels before they are compared.
 //!
-//! Kiritchenko, Matwin & Famili 2005; SPEC 8 and 10 (a document of a node is also a document of its ancestors).
+//! Kiritchenko, Matwin & Famili 2005; method 8 and 10 (a document of a node is also a document of its ancestors).
 
 use serde::{Deserialize, Serialize};
 

@@ -9,7 +9,7 @@ use super::beta::Beta;
 use super::registry::{Family, MeasureSpec, REGISTRY};
 use crate::{Error, Result};
 
-/// How a set-based measure is put together from labels and documents (SPEC 8).
+/// How a set-based measure is put together from labels and documents (method 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Average {
     /// All decisions in one pot.
@@ -34,7 +34,7 @@ impl Average {
     }
 }
 
-/// A measure of SPEC 8. Its name prints and parses back to the same value.
+/// A measure of method 8. Its name prints and parses back to the same value.
 ///
 /// ```
 /// use tamis::measure::Measure;

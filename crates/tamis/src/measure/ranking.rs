@@ -1,8 +1,8 @@
-//! Measures of one ranked list against the true labels (SPEC 8).
+//! Measures of one ranked list against the true labels (method 8).
 //!
 //! All are pure, allocate nothing and take the list best first and the true labels ascending without repetition. A
 //! document without a true label has no value: `None`, and it takes no part in a mean. Only the order of the list
-//! counts; ties were decided when it was ranked (SPEC 7).
+//! counts; ties were decided when it was ranked (method 7).
 
 use std::sync::LazyLock;
 

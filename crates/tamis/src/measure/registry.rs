@@ -51,7 +51,7 @@ pub(super) static REGISTRY: [MeasureSpec; 20] = [
         true,
         "R-precision: share of true labels among the first R places, R being the number of true labels.",
         "hits in the first R places / R; places not filled count as wrong",
-        "olsson 2; SPEC 8; trec_eval Rprec",
+        "olsson 2; method 8; trec_eval Rprec",
     ),
     row(
         "AP",
@@ -60,7 +60,7 @@ pub(super) static REGISTRY: [MeasureSpec; 20] = [
         true,
         "Average precision of a document; over several documents its mean, the same number as MAP.",
         "1/R Σ over true labels of the precision at their place; a true label not in the list adds 0",
-        "olsson 2; SPEC 8; trec_eval map",
+        "olsson 2; method 8; trec_eval map",
     ),
     row(
         "MAP",
@@ -69,7 +69,7 @@ pub(super) static REGISTRY: [MeasureSpec; 20] = [
         true,
         "Mean average precision over documents.",
         "mean of AP",
-        "olsson 2; SPEC 8; trec_eval map",
+        "olsson 2; method 8; trec_eval map",
     ),
     row(
         "P@k",
@@ -78,7 +78,7 @@ pub(super) static REGISTRY: [MeasureSpec; 20] = [
         true,
         "Precision in the first k places.",
         "hits in the first k places / k; places not filled count as wrong",
-        "SPEC 8; trec_eval P_k",
+        "method 8; trec_eval P_k",
     ),
     row(
         "R@k",
@@ -142,7 +142,7 @@ pub(super) static REGISTRY: [MeasureSpec; 20] = [
         true,
         "Single-label: share of documents with the right label. No value when a document has several true labels.",
         "documents with D = T / documents with one true label",
-        "novovicova 5; SPEC 8",
+        "novovicova 5; method 8",
     ),
     row(
         "SubsetAccuracy",
@@ -170,7 +170,7 @@ pub(super) static REGISTRY: [MeasureSpec; 20] = [
         "Share of decided labels that are true; average is micro (all decisions), macro (mean over labels with a \
          training document) or samples (mean over documents).",
         "tp / (tp + fp); 0/0 = 0",
-        "SPEC 8; scikit-learn precision_score",
+        "method 8; scikit-learn precision_score",
     ),
     row(
         "Recall@average",
@@ -179,7 +179,7 @@ pub(super) static REGISTRY: [MeasureSpec; 20] = [
         true,
         "Share of true labels that are decided; micro, macro or samples.",
         "tp / (tp + fn); 0/0 = 0",
-        "SPEC 8; scikit-learn recall_score",
+        "method 8; scikit-learn recall_score",
     ),
     row(
         "Fβ@average",
@@ -188,7 +188,7 @@ pub(super) static REGISTRY: [MeasureSpec; 20] = [
         true,
         "Weighted harmonic mean of precision and recall, β > 1 favours recall; micro, macro or samples.",
         "(1+β²)·tp / ((1+β²)·tp + β²·fn + fp); 0/0 = 0; macro is the mean of the labels' F",
-        "olsson 2; SPEC 8; scikit-learn fbeta_score",
+        "olsson 2; method 8; scikit-learn fbeta_score",
     ),
     row(
         "Jaccard@average",
@@ -206,7 +206,7 @@ pub(super) static REGISTRY: [MeasureSpec; 20] = [
         true,
         "Precision after all ancestors are added to decided and true labels.",
         "Σ |D̂ ∩ T̂| / Σ |D̂| over documents",
-        "Kiritchenko, Matwin & Famili 2005; SPEC 8",
+        "Kiritchenko, Matwin & Famili 2005; method 8",
     ),
     row(
         "hR",
@@ -215,7 +215,7 @@ pub(super) static REGISTRY: [MeasureSpec; 20] = [
         true,
         "Recall after all ancestors are added to decided and true labels.",
         "Σ |D̂ ∩ T̂| / Σ |T̂| over documents",
-        "Kiritchenko, Matwin & Famili 2005; SPEC 8",
+        "Kiritchenko, Matwin & Famili 2005; method 8",
     ),
     row(
         "hFβ",
@@ -224,6 +224,6 @@ pub(super) static REGISTRY: [MeasureSpec; 20] = [
         true,
         "F_β of hP and hR.",
         "(1+β²)·hP·hR / (β²·hP + hR)",
-        "Kiritchenko, Matwin & Famili 2005; SPEC 8",
+        "Kiritchenko, Matwin & Famili 2005; method 8",
     ),
 ];

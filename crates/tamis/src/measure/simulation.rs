@@ -2,7 +2,7 @@
 //!
 //! Two classifiers rank the labels of the same simulated documents, many sets of them. `MAP`, `RPrec` and micro-averaged
 //! `F1` judge both; `F1` takes the top n labels of every document, n being the one that maximises it on the set itself
-//! (SPEC 9). The result is the squared correlation of the measures over sets, and how often two measures disagree
+//! (method 9). The result is the squared correlation of the measures over sets, and how often two measures disagree
 //! about which classifier is better.
 //!
 //! **The generator is ours**: the paper says only that lists were "stochastically generated". A false label scores

@@ -33,7 +33,7 @@ impl ExactSum {
     }
 }
 
-/// A measure with its value, and how many quotients 0/0 were taken as 0 for it (SPEC 8).
+/// A measure with its value, and how many quotients 0/0 were taken as 0 for it (method 8).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MeasureValue {
     /// The measure.

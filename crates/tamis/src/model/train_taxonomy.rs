@@ -45,7 +45,7 @@ impl Answers {
     }
 }
 
-/// Fits a model to the given documents by progressive filtering (SPEC 10).
+/// Fits a model to the given documents by progressive filtering (method 10).
 pub fn fit_taxonomy(
     counts: &Counts,
     rows: &[usize],

@@ -100,7 +100,7 @@ fn measurements(table: &Contingency, rankings: &[Ranking]) -> Result<String> {
     Ok(scatter("What selectors look for", &x, &y, &groups, &points))
 }
 
-/// Frequency and ratio for the label that the term speaks for most (largest wllr); ½ for a count of zero (SPEC 1).
+/// Frequency and ratio for the label that the term speaks for most (largest wllr); ½ for a count of zero (method 1).
 fn best_cell(table: &Contingency, term: u32) -> Option<(f64, f64)> {
     let measured = table.meetings().row(term as usize).map(|(label, meeting)| {
         let cell = table.cell_with(term, label, meeting.documents);

@@ -211,7 +211,7 @@ pub enum Decision {
     /// A threshold policy, tuned on training documents where it needs tuning.
     Policy(Threshold),
     /// `rcut(best)`: the n that maximises micro-averaged F1 on the test documents themselves. Rosy, but the same for
-    /// all methods, which is what a comparison needs (olsson 2, footnote 2; SPEC 9).
+    /// all methods, which is what a comparison needs (olsson 2, footnote 2; method 9).
     BestRcut,
 }
 

@@ -143,7 +143,7 @@ pub struct ResultRow {
     pub search: Option<SearchNote>,
     /// Measures; null where one does not apply.
     pub values: Values<Option<f64>>,
-    /// Quotients 0/0 that were taken as 0 (SPEC 8).
+    /// Quotients 0/0 that were taken as 0 (method 8).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub zero_divisions: u64,
     /// Each test document's values, on request; documents that take no part in a measure are left out.

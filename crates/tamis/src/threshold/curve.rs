@@ -95,7 +95,7 @@ impl Cut {
     }
 }
 
-/// Every cut from the highest score down to just below the lowest positive one (SPEC 9: midpoints between neighbouring
+/// Every cut from the highest score down to just below the lowest positive one (method 9: midpoints between neighbouring
 /// distinct scores). Lower cuts only add mistakes, so negatives below the lowest positive are not even sorted.
 pub(super) fn cuts(sample: &Sample) -> Vec<Cut> {
     let Some(lowest) = sample.positives.iter().copied().min_by(f32::total_cmp) else { return Vec::new() };

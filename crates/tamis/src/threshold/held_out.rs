@@ -174,7 +174,7 @@ impl HeldOut {
     }
 
     /// As [`sample`](Self::sample), without folds in which the label has no positive document: what its threshold is
-    /// tuned on (SPEC 9). Such a fold has no F of its own and could only push the threshold up.
+    /// tuned on (method 9). Such a fold has no F of its own and could only push the threshold up.
     pub(super) fn tuning_sample(&self, label: u32) -> Sample {
         self.gather(label, |column| column.all_positives() > 0)
     }

@@ -1,4 +1,4 @@
-//! Ranked labels → decided labels: flat thresholds (SPEC 9) and probabilities.
+//! Ranked labels → decided labels: flat thresholds (method 9) and probabilities.
 //!
 //! A [`Threshold`] is a policy with a name (`rcut(3)`, `scut(beta=0.5)`); tuned on [`HeldOut`] scores it becomes
 //! [`Thresholds`], which decide. Every threshold works with every classifier: the ranked list is all they see.

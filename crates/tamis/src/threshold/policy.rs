@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::measure::Beta;
 use crate::{Error, Result};
 
-/// How labels are decided from a ranked list (SPEC 9).
+/// How labels are decided from a ranked list (method 9).
 ///
 /// ```
 /// use tamis::threshold::Threshold;
@@ -83,18 +83,18 @@ pub struct ThresholdSpec {
 }
 
 static REGISTRY: [ThresholdSpec; 5] = [
-    ThresholdSpec { name: "none", example: "none", help: "Rank only; decide nothing.", source: "SPEC 8" },
+    ThresholdSpec { name: "none", example: "none", help: "Rank only; decide nothing.", source: "method 8" },
     ThresholdSpec {
         name: "fixed",
         example: "fixed(0.5)",
         help: "Every label whose score is at least the number; 0 is the usual rule of an SVM.",
-        source: "SPEC 7",
+        source: "method 7",
     },
     ThresholdSpec {
         name: "rcut",
         example: "rcut(3)",
         help: "The top n labels. Without n, the n that maximises micro-averaged F_β on held-out lists (beta=1).",
-        source: "Yang 2001; olsson 2; SPEC 9",
+        source: "Yang 2001; olsson 2; method 9",
     },
     ThresholdSpec {
         name: "scut",
@@ -102,14 +102,14 @@ static REGISTRY: [ThresholdSpec; 5] = [
         help: "For each label the threshold that maximises F_β on held-out scores (beta=1). rare=n: labels with fewer \
                than n positives share one. fbr=f: a label that stays below F = f is assigned only from its highest \
                held-out score on. min=k: every document gets at least its best k labels.",
-        source: "Yang 2001; SPEC 9",
+        source: "Yang 2001; method 9",
     },
     ThresholdSpec {
         name: "pcut",
         example: "pcut(1.2,min=1)",
         help: "Each label gets documents in proportion to its training prior; the number is the factor (1). min=k: \
                every document gets at least its best k labels.",
-        source: "Yang 2001; SPEC 9",
+        source: "Yang 2001; method 9",
     },
 ];
 

@@ -57,7 +57,7 @@ proptest! {
         }
     }
 
-    /// Bayes by the formulas of SPEC 7, term by term.
+    /// Bayes by the formulas of method 7, term by term.
     #[test]
     fn bayes_follows_the_formula(rows in documents(12)) {
         let problem = problem(&rows);

@@ -11,7 +11,7 @@ pub enum Dir {
     Down,
 }
 
-/// The structure `p` of the pseudo-code; thresholds are `i·δ` (SPEC 10).
+/// The structure `p` of the pseudo-code; thresholds are `i·δ` (method 10).
 pub struct Pipeline<'a> {
     pub table: &'a ScoreTable,
     pub utility: Utility,

@@ -1,4 +1,4 @@
-//! Combinations of SPEC 3 against a literal version.
+//! Combinations of method 3 against a literal version.
 
 use proptest::prelude::*;
 use tamis::counts::Contingency;
@@ -6,7 +6,7 @@ use tamis::features::{Combination, Ranking};
 
 use super::{has_contrast, random_table, rank};
 
-/// Rank and score of a term in an input, as SPEC 3 has it, by counting.
+/// Rank and score of a term in an input, as method 3 has it, by counting.
 fn rank_and_score(ranking: &Ranking, term: u32) -> (f64, f64) {
     match ranking.terms().iter().position(|&t| t == term) {
         None => (ranking.len() as f64 + 1.0, 0.0),

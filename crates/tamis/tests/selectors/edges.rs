@@ -70,7 +70,7 @@ fn labels_and_terms_that_cover_everything() {
         table(&[(vec!["a", "b"], vec!["X", "all"]), (vec!["a", "c"], vec!["Y", "all"]), (vec!["a"], vec!["all"])]);
     assert_eq!(ranked(&everywhere).len(), scores().count());
     // A term in every document tells nothing. (Scores of two rates see a rate of 0 outside a label that has no outside,
-    // SPEC 1, and so do not say this here.)
+    // Method 1, and so do not say this here.)
     for name in ["ig", "chi2max", "chi2avg", "ngl", "gss", "g2", "ig-presence"] {
         let ranking = rank(name, &everywhere);
         let a = ranking.terms().iter().position(|&t| table_name(&everywhere, t) == "a").unwrap();

@@ -1,4 +1,4 @@
-//! Selectors against slow, obvious versions of the same numbers, and against properties of SPEC 2 and 3.
+//! Selectors against slow, obvious versions of the same numbers, and against properties of method 2 and 3.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -19,7 +19,7 @@ fn x_log_x(x: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x * x.ln() }
 }
 
-/// SPEC 2, written out a second time; other formulas only by the library's own function of one cell.
+/// Method 2, written out a second time; other formulas only by the library's own function of one cell.
 fn cell_score(formula: Formula, cell: Cell) -> f64 {
     let Cell { a, b, c, d } = cell;
     let n = a + b + c + d;
@@ -71,7 +71,7 @@ fn slow_score(score: Score, table: &Contingency, term: u32, classes: &[Class]) -
     }
 }
 
-/// Label, `P_c` and `V + Σ_v N_vc` of SPEC 5.
+/// Label, `P_c` and `V + Σ_v N_vc` of method 5.
 struct Class {
     label: u32,
     prior: f64,
@@ -95,7 +95,7 @@ fn occurrences(table: &Contingency, term: usize, label: u32) -> f64 {
     table.meetings().get(term, label).map_or(0.0, |m| f64::from(m.occurrences))
 }
 
-/// SPEC 5 over all pairs. The bracket is `1 − ½((√p_j − √p_k)² + (√q_j − √q_k)²)`, which keeps its digits when the
+/// Method 5 over all pairs. The bracket is `1 − ½((√p_j − √p_k)² + (√q_j − √q_k)²)`, which keeps its digits when the
 /// classes are almost alike.
 fn slow_ib(table: &Contingency, term: u32, classes: &[Class]) -> f64 {
     let p: Vec<f64> =
@@ -186,7 +186,7 @@ proptest! {
         compare(&table, cut)?;
     }
 
-    /// The order of SPEC 2 is total and the list is complete, for any selector.
+    /// The order of method 2 is total and the list is complete, for any selector.
     #[test]
     fn rankings_are_in_order(seed: u64, documents in 2usize..60, cut in 0u32..4) {
         let table = random_table(seed, documents, 50, 6);

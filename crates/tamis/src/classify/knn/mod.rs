@@ -1,9 +1,9 @@
-//! Nearest neighbours, exactly, over an inverted index (SPEC 6, 7; olsson 6.1; addis).
+//! Nearest neighbours, exactly, over an inverted index (method 6, 7; olsson 6.1; addis).
 //!
 //! **The arithmetic**, so that an obvious version gets the same bits: all numbers are `f64`. A similarity is the sum of
 //! `factor(t)·weight(t)` over the features that query and document share, in ascending feature number (which is the
 //! order of the ranking), started at 0, without fused multiply-add.
-//! - okapi: `factor = w_T(t)·idf(t)`, `weight = w_i(t)`, each as SPEC 6 writes it; each product is rounded to a multiple of
+//! - okapi: `factor = w_T(t)·idf(t)`, `weight = w_i(t)`, each as method 6 writes it; each product is rounded to a multiple of
 //!   2⁻⁴⁰, which nobody sees, and which makes sums below 2¹³ exact, whatever the order.
 //! - cosine: `factor = (1 + log tf_T)·log(n/df)`, `weight` likewise for the training document; the sum is then
 //!   multiplied by `1/‖q‖` and after that by `1/‖d‖`, with squares summed in ascending feature number.

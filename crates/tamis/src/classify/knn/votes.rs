@@ -47,7 +47,7 @@ impl Electorate {
         self.assignments.row_indices(document as usize)
     }
 
-    /// Ranks the labels of the neighbours (SPEC 7), given in training order. `ranked` may hold an earlier list:
+    /// Ranks the labels of the neighbours (method 7), given in training order. `ranked` may hold an earlier list:
     /// neighbouring sizes rank labels nearly alike, so sorting starts from its order.
     pub(super) fn rank(&self, documents: &[u32], similarities: &[f64], votes: &mut Votes, ranked: &mut Vec<Scored>) {
         votes.sums.resize(self.labels() + AT_HAND, 0.0);

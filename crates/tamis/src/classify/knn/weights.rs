@@ -1,4 +1,4 @@
-//! Term weights for neighbours (SPEC 6), split into what a query brings and what a training document holds.
+//! Term weights for neighbours (method 6), split into what a query brings and what a training document holds.
 
 use super::Similarity;
 use crate::classify::Problem;

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 pub enum Outputs {
     /// The output is the score of the label (SVM one-vs-rest).
     Values(Vec<u32>),
-    /// The score is `v − log Σ exp v`: the normalised log posterior (Bayes, SPEC 7).
+    /// The score is `v − log Σ exp v`: the normalised log posterior (Bayes, method 7).
     Posteriors(Vec<u32>),
     /// The output is the log odds of the label, the score its log probability `−log(1 + exp(−v))` (Bayes one-vs-rest).
     Odds(Vec<u32>),

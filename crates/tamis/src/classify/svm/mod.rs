@@ -1,4 +1,4 @@
-//! Linear support vector machines (SPEC 7), solved in the dual to a stated gap.
+//! Linear support vector machines (method 7), solved in the dual to a stated gap.
 //!
 //! One-vs-rest asks the same documents a question for each label, and for most labels almost all documents have an easy
 //! answer: they lie beyond the margin and their dual variable is 0. So a label is solved on a *working set* of documents

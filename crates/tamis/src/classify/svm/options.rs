@@ -19,7 +19,7 @@ pub enum Loss {
     Squared,
 }
 
-/// How binary problems make up a choice among labels (SPEC 7).
+/// How binary problems make up a choice among labels (method 7).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Multi {
@@ -42,7 +42,7 @@ pub enum ClassWeights {
     Balanced,
 }
 
-/// Options of the linear SVM (SPEC 7). Its name leaves out what is at its default: `svm`, `svm(c=0.1,loss=hinge)`.
+/// Options of the linear SVM (method 7). Its name leaves out what is at its default: `svm`, `svm(c=0.1,loss=hinge)`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SvmOptions {

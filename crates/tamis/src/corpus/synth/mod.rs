@@ -43,7 +43,7 @@ const BATCH: u64 = 512;
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
     /// Running text of 40 to 250 words about some sixty topics such as `science/physics/astronomy`; one to five labels,
-    /// the most specific only: a document of a topic is understood to be of those above it (SPEC 10).
+    /// the most specific only: a document of a topic is understood to be of those above it (method 10).
     #[default]
     Topics,
     /// Stemmed tokens with the size and sparsity of RCV1-v2: 103 topics, ancestors listed as labels as they are there,

@@ -8,7 +8,7 @@ fn margins(Cell { a, b, c, d }: Cell) -> f64 {
     (a + c) * (b + d) * (a + b) * (c + d)
 }
 
-/// `χ² = n (ad − cb)² / ((a+c)(b+d)(a+b)(c+d))`. SPEC 2; olsson 3.3; li 3.4; Yang & Pedersen 1997.
+/// `χ² = n (ad − cb)² / ((a+c)(b+d)(a+b)(c+d))`. Method 2; olsson 3.3; li 3.4; Yang & Pedersen 1997.
 pub fn chi2(cell: Cell) -> f64 {
     let Cell { a, b, c, d } = cell;
     let determinant = a * d - c * b;

@@ -1,7 +1,7 @@
 //! The individual Bhattacharyya distance of a term, over all pairs of classes, without walking over all pairs.
 //!
 //! `ib(t) = Σ_{j<k} P_j P_k · −log( √(p_j p_k) + √((1−p_j)(1−p_k)) )`, `p_j = (1 + N_tj) / (V + N_j)`, `P_j = n_j / Σ n`
-//! (SPEC 2 and 5; novovicova eq. 4 without the constant document length).
+//! (method 2 and 5; novovicova eq. 4 without the constant document length).
 //!
 //! With `p = sin² θ` the bracket is `cos(θ_j − θ_k)`, so a term needs `Σ_{j<k} P_j P_k · g(θ_j − θ_k)` with
 //! `g(x) = −log cos x = x²/2 + x⁴/12 + x⁶/45 + …`. An even power of a difference falls into products of moments

@@ -3,7 +3,7 @@
 use super::{quotient, rates};
 use crate::counts::Cell;
 
-/// `df(t)`, the documents that contain the term. SPEC 2; olsson 3.1; li 3.1.
+/// `df(t)`, the documents that contain the term. Method 2; olsson 3.1; li 3.1.
 pub fn df(Cell { a, b, .. }: Cell) -> f64 {
     a + b
 }

@@ -3,14 +3,14 @@
 use super::{half, odds::log_ratio, rates};
 use crate::counts::Cell;
 
-/// `log( a·n / ((a+c)(a+b)) )`, pointwise mutual information. SPEC 2; li 3.2; Yang & Pedersen 1997. Half-count rule.
+/// `log( a·n / ((a+c)(a+b)) )`, pointwise mutual information. Method 2; li 3.2; Yang & Pedersen 1997. Half-count rule.
 pub fn mi(cell: Cell) -> f64 {
     let Cell { a, b, c, .. } = cell;
     (half(a) * half(cell.n()) / (half(a + c) * half(a + b))).ln()
 }
 
 /// What one label adds to `ig-presence`: `P(c,t)·log( P(c,t) / (P(c)P(t)) )`, 0 when term and label do not meet.
-/// SPEC 2; novovicova eq. 1. Summed over the labels this is also the expected cross entropy for text of
+/// Method 2; novovicova eq. 1. Summed over the labels this is also the expected cross entropy for text of
 /// Mladenić & Grobelnik 1999.
 pub fn ig_presence_part(cell: Cell) -> f64 {
     let Cell { a, b, c, .. } = cell;
@@ -20,7 +20,7 @@ pub fn ig_presence_part(cell: Cell) -> f64 {
 
 /// What one label adds to `ig`: `P(c,t)·log( P(c|t)/P(c) ) + P(c,t̄)·log( P(c|t̄)/P(c) )`.
 ///
-/// SPEC 2 (olsson 3.2, li 3.3) writes three sums; since `P(c) = P(c,t) + P(c,t̄)` they fall into these parts, one for
+/// Method 2 (olsson 3.2, li 3.3) writes three sums; since `P(c) = P(c,t) + P(c,t̄)` they fall into these parts, one for
 /// each label, which is also how a label that the term does not meet is left in closed form (see [`ig_absent`]).
 pub fn ig_part(cell: Cell) -> f64 {
     let Cell { a, b, c, d } = cell;

@@ -1,7 +1,7 @@
-//! The formulas of SPEC 2 and further well-known ones, by family: each a pure, total function on a [`Cell`], or on the
+//! The formulas of method 2 and further well-known ones, by family: each a pure, total function on a [`Cell`], or on the
 //! row of cells of a term.
 //!
-//! All follow SPEC 1: natural logarithms, `0·log 0 = 0`, a quotient with a zero denominator is 0, and where a
+//! All follow method 1: natural logarithms, `0·log 0 = 0`, a quotient with a zero denominator is 0, and where a
 //! logarithm of a quotient of counts is taken, a count that is zero is replaced there by ½ (the half-count rule).
 //! Short paper names (olsson, novovicova, li) are those of the specification.
 
@@ -14,12 +14,12 @@ pub mod separation;
 
 use crate::counts::Cell;
 
-/// `x / y`, and 0 when `y` is 0 (SPEC 1).
+/// `x / y`, and 0 when `y` is 0 (method 1).
 fn quotient(x: f64, y: f64) -> f64 {
     if y == 0.0 { 0.0 } else { x / y }
 }
 
-/// A count under a logarithm: ½ in place of zero, any other count as it is (SPEC 1, half-count rule).
+/// A count under a logarithm: ½ in place of zero, any other count as it is (method 1, half-count rule).
 fn half(count: f64) -> f64 {
     if count == 0.0 { 0.5 } else { count }
 }

@@ -10,12 +10,12 @@ pub fn log_ratio(Cell { a, b, c, d }: Cell) -> f64 {
     (half(a) * half(b + d) / (half(b) * half(a + c))).ln()
 }
 
-/// `(a/n_c) · log( (a/n_c) / (b/(n−n_c)) )`, half-count rule inside the logarithm only. SPEC 2; li 3.6; Nigam et al. 2000.
+/// `(a/n_c) · log( (a/n_c) / (b/(n−n_c)) )`, half-count rule inside the logarithm only. Method 2; li 3.6; Nigam et al. 2000.
 pub fn wllr(cell: Cell) -> f64 {
     if cell.a == 0.0 { 0.0 } else { rates(cell).0 * log_ratio(cell) }
 }
 
-/// `(a/n_c)^λ · (log ratio)^(1−λ)` where the ratio is WLLR's and exceeds 1, and `a > 0`; otherwise 0. SPEC 2; li 3.7.
+/// `(a/n_c)^λ · (log ratio)^(1−λ)` where the ratio is WLLR's and exceeds 1, and `a > 0`; otherwise 0. Method 2; li 3.7.
 pub fn wfo(lambda: f64, cell: Cell) -> f64 {
     if cell.a == 0.0 {
         return 0.0;
@@ -24,7 +24,7 @@ pub fn wfo(lambda: f64, cell: Cell) -> f64 {
     if ratio > 0.0 { rates(cell).0.powf(lambda) * ratio.powf(1.0 - lambda) } else { 0.0 }
 }
 
-/// `log( a·d / (b·c) )`, the log odds ratio, half-count rule. SPEC 2; Forman 2003, section 3; Mladenić & Grobelnik 1999.
+/// `log( a·d / (b·c) )`, the log odds ratio, half-count rule. Method 2; Forman 2003, section 3; Mladenić & Grobelnik 1999.
 pub fn or(Cell { a, b, c, d }: Cell) -> f64 {
     (half(a) * half(d) / (half(b) * half(c))).ln()
 }

@@ -4,7 +4,7 @@ use super::rates;
 use crate::counts::Cell;
 
 /// `|F⁻¹(a/n_c) − F⁻¹(b/(n−n_c))|`, bi-normal separation; F is the standard normal distribution function and both
-/// rates are clipped to [0.0005, 0.9995]. SPEC 2; li 3.5; Forman 2003, section 3.1.
+/// rates are clipped to [0.0005, 0.9995]. Method 2; li 3.5; Forman 2003, section 3.1.
 pub fn bns(cell: Cell) -> f64 {
     let (tpr, fpr) = rates(cell);
     (clipped_quantile(tpr) - clipped_quantile(fpr)).abs()

@@ -1,4 +1,4 @@
-//! The multinomial Bhattacharyya distance between classes, as a criterion with running sums (SPEC 5).
+//! The multinomial Bhattacharyya distance between classes, as a criterion with running sums (method 5).
 
 use super::bounds::{Bounds, Shape};
 use super::contenders::contenders;
@@ -21,7 +21,7 @@ pub(super) struct Entry {
     pub(super) excess: [f64; 2],
 }
 
-/// `J(S) = L(S) · Σ_{j<k} P_j P_k · −log Σ_{v∈S} √(q_v|j · q_v|k)` (SPEC 5; novovicova eq. 2 and 3 over the words of the
+/// `J(S) = L(S) · Σ_{j<k} P_j P_k · −log Σ_{v∈S} √(q_v|j · q_v|k)` (method 5; novovicova eq. 2 and 3 over the words of the
 /// subset).
 ///
 /// With `B_jk = Σ_S √(p_j p_k)` and `Q_c = Σ_S p_c` the renormalised distributions need not be formed:
@@ -66,7 +66,7 @@ pub(super) fn pair_row(classes: usize, j: usize) -> usize {
 }
 
 impl Bhattacharyya {
-    /// Over the terms with `df > level` (DF cutting of SPEC 2).
+    /// Over the terms with `df > level` (DF cutting of method 2).
     pub fn cut(contingency: &Contingency, level: u32) -> Result<Self> {
         let df = contingency.df();
         let terms: Vec<u32> = (0..df.len() as u32).filter(|&t| df[t as usize] > level).collect();

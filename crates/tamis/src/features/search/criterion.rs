@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::Clock;
 
-/// "Better" means larger by more than this (SPEC 4), so that rounding never passes for progress.
+/// "Better" means larger by more than this (method 4), so that rounding never passes for progress.
 pub const BETTER_BY: f64 = 1e-12;
 
 /// Whether `new` is better than `old`: larger by more than [`BETTER_BY`].
@@ -27,7 +27,7 @@ pub struct Choice {
 /// agree with moving there up to rounding. The two batch questions have answers by definition, given below; an
 /// implementation may find them faster, but not answer differently.
 ///
-/// **Ties** (SPEC 4: the order of section 2). Candidates come best-ranked first. Of candidates that no other betters
+/// **Ties** (method 4: the order of section 2). Candidates come best-ranked first. Of candidates that no other betters
 /// (see [`is_better`]), the best-ranked term is added, and the worst-ranked is removed: among equal subsets the search
 /// holds the one whose terms rank better.
 pub trait Criterion: Sync {

@@ -1,4 +1,4 @@
-//! Subset search: the `r` terms that are best *together* (SPEC 4 and 5).
+//! Subset search: the `r` terms that are best *together* (method 4 and 5).
 //!
 //! Search × criterion are orthogonal. A [`Criterion`] keeps running state and answers "what if this term came or went";
 //! a search walks from subset to subset by these answers alone and cannot tell a filter from a classifier.
@@ -10,7 +10,7 @@
 //!
 //! | criterion | value |
 //! |---|---|
-//! | [`Bhattacharyya`] | multinomial Bhattacharyya distance between the classes, no classifier needed (SPEC 5) |
+//! | [`Bhattacharyya`] | multinomial Bhattacharyya distance between the classes, no classifier needed (method 5) |
 //! | [`HeldOutBayes`] | accuracy of multinomial Bayes on documents held out |
 //! | [`Memoised`] | any function of a subset |
 //!

@@ -6,7 +6,7 @@ use super::walk::Walk;
 use super::{Budget, Criterion, Ended, Found, is_better};
 use crate::{Error, Progress, Result};
 
-/// Oscillating search (novovicova 4.2, SPEC 4).
+/// Oscillating search (novovicova 4.2, method 4).
 ///
 /// A down-swing of depth `o` removes the `o` worst members one at a time, then adds the `o` best terms one at a time;
 /// an up-swing does the reverse. Down and up take turns. A swing that finds a better subset moves there and sets the

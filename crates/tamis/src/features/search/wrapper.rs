@@ -118,7 +118,7 @@ fn fixed_log(x: f64) -> i64 {
 
 /// Accuracy of multinomial Bayes on documents held out: the share of them whose most probable label is one of theirs.
 ///
-/// The classifier is that of SPEC 7: `P(w|c)` with add-one over the subset, `P(c)` with add-one over the classes, documents
+/// The classifier is that of method 7: `P(w|c)` with add-one over the subset, `P(c)` with add-one over the classes, documents
 /// of several labels count in each. Classes are the labels with a training document; equal probabilities
 /// go to the first label. Documents held out take part when they have a label.
 ///

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::ScoreTable;
 use crate::{Error, Result};
 
-/// Positives to negatives in the documents that will come: `2^-4` is 1 : 16 (SPEC 10, addis 4). Also read from `1:16`,
+/// Positives to negatives in the documents that will come: `2^-4` is 1 : 16 (method 10, addis 4). Also read from `1:16`,
 /// from the quotient `0.0625`, and from the share of positives among all documents, `prior(0.05)`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -42,7 +42,7 @@ impl Method {
             Self::Tsa => ("tsa", "raises and lowers one threshold after the other on a fine grid", "addis 3.2"),
             Self::Rbf => ("rbf", "tries every combination of thresholds on a coarse grid", "addis 3.1"),
             Self::Exact => {
-                ("exact", "finds the best of all real thresholds and proves it, or says how far it may be", "SPEC 10")
+                ("exact", "finds the best of all real thresholds and proves it, or says how far it may be", "method 10")
             }
             Self::GreedyExact => {
                 ("greedy-exact", "tsa's moves, each to the best threshold of its level; no grid", "after addis 3.2")

@@ -1,4 +1,4 @@
-//! Thresholds along a pipeline of classifiers: scores and truth in, one threshold for each level out (SPEC 10, addis).
+//! Thresholds along a pipeline of classifiers: scores and truth in, one threshold for each level out (method 10, addis).
 //!
 //! A document passes a pipeline when every classifier on it gives `CSV ≥ θ`. [`select`] finds thresholds of a good, or
 //! provably the best, utility, and [`Selection`] says how they were found.

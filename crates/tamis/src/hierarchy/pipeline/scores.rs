@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::utility::{Scorer, Tally, Utility, unit};
 use crate::{Error, Result};
 
-/// The scores of a pipeline, documents × levels, and which documents truly belong to its end (SPEC 10). Utilities are
+/// The scores of a pipeline, documents × levels, and which documents truly belong to its end (method 10). Utilities are
 /// computed from this table; nothing is classified again.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScoreTable {

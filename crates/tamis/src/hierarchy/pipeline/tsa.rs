@@ -1,4 +1,4 @@
-//! TSA, the threshold selection algorithm of addis 3.2, on the grid `i·δ` (SPEC 10).
+//! TSA, the threshold selection algorithm of addis 3.2, on the grid `i·δ` (method 10).
 //!
 //! From the deepest level upwards, each calibrate step raises one threshold and then lowers and raises those below it in
 //! turn. A repair looks once along its level, O(documents), and then every step on the grid is one addition.

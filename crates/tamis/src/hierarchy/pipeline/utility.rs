@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// What threshold selection maximises (SPEC 10). All are quotients that grow with true positives and fall with false
+/// What threshold selection maximises (method 10). All are quotients that grow with true positives and fall with false
 /// ones; `0/0 = 0`. Names parse and print back: `f1`, `f(0.5)`, `precision`, `recall`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

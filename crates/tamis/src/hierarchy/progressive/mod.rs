@@ -1,4 +1,4 @@
-//! Progressive filtering: a binary classifier for each node of a taxonomy (SPEC 10, addis 2).
+//! Progressive filtering: a binary classifier for each node of a taxonomy (method 10, addis 2).
 //!
 //! [`fit`] trains the nodes, scores held-out training documents and tunes thresholds along every pipeline;
 //! [`ProgressiveModel`] accepts, and ranks nodes.

@@ -104,7 +104,7 @@ impl Default for ProgressiveOptions {
 }
 
 impl ProgressiveOptions {
-    /// The setting of addis 4 (SPEC 10): 200 words of `ig` and at most 500 positives and 500 negatives at each node, TSA,
+    /// The setting of addis 4 (method 10): 200 words of `ig` and at most 500 positives and 500 negatives at each node, TSA,
     /// every threshold that was found in use. Smaller and faster to train than the default, and less accurate.
     pub fn paper() -> Self {
         Self { features: Some(200), per_node: Some(1000), method: Method::Tsa, least_utility: 0.0, ..Self::default() }

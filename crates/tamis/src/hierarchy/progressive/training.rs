@@ -17,7 +17,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NegativePolicy {
-    /// Documents of the parent that are not of the node; for a root, all other documents (SPEC 10).
+    /// Documents of the parent that are not of the node; for a root, all other documents (method 10).
     #[default]
     ParentMinusNode,
     /// Documents of the node's siblings; for a root, of the other roots. Documents that end at the parent are left out.

@@ -1,4 +1,4 @@
-//! A forest of labels: who is whose parent, and which path leads to a node (SPEC 10).
+//! A forest of labels: who is whose parent, and which path leads to a node (method 10).
 
 mod build;
 mod names;
@@ -29,7 +29,7 @@ pub struct NodeRecord {
 }
 
 /// A forest of labels. Nodes are numbered by the byte order of their labels, so numbers do not depend on the order of
-/// the source. A document of a node is also a document of all its ancestors (SPEC 10).
+/// the source. A document of a node is also a document of all its ancestors (method 10).
 ///
 /// ```
 /// use tamis::label::{Separator, Taxonomy};

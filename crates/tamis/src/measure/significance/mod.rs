@@ -47,7 +47,7 @@ fn differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>> {
     Ok(d)
 }
 
-/// The sign test (SPEC 8): how likely so many wins are when either side wins with probability ½. Ties are dropped.
+/// The sign test (method 8): how likely so many wins are when either side wins with probability ½. Ties are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SignTest {
     /// `a > b`.

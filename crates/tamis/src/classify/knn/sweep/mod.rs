@@ -1,6 +1,6 @@
 //! Every size of every ranking over one training set, in one pass over the test documents.
 //!
-//! Postings and weights do not depend on a ranking (SPEC 6), so they are built once, and a test document's postings are
+//! Postings and weights do not depend on a ranking (method 6), so they are built once, and a test document's postings are
 //! sorted into [`tiers`] once for all rankings. From size to size the sums are carried.
 
 mod memo;

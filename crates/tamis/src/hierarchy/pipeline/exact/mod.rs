@@ -1,4 +1,4 @@
-//! The best utility over all real thresholds, by branch and bound (SPEC 10).
+//! The best utility over all real thresholds, by branch and bound (method 10).
 //!
 //! Only places in [`Ranks`] matter as thresholds. All levels but two are held in a box of thresholds `lo..=hi`; in a box
 //! a positive may pass when it reaches `lo`, and a negative certainly passes only when it reaches `hi`, at every such
