@@ -199,11 +199,13 @@ class Study:
     units: int
     @staticmethod
     def on_corpus(
-        plan: str, changes: list[str], corpus: list[str], reading: str, seed: int | None, how: How
+        plan: str, changes: list[str], corpus: list[str], reading: str, taxonomy: Pairs | None, seed: int | None,
+        how: How
     ) -> Study: ...
     @staticmethod
     def on_texts(
-        plan: str, changes: list[str], texts: list[str], labels: Sets, names: list[str], seed: int | None, how: How
+        plan: str, changes: list[str], texts: list[str], labels: Sets, names: list[str], taxonomy: Pairs | None,
+        seed: int | None, how: How
     ) -> Study: ...
     def run(self, folder: Path | None, how: How) -> str: ...
     def run_unit(self, unit: int, how: How) -> str: ...

@@ -13,6 +13,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from . import _core, _inputs
+from .hierarchy import taxonomy_pairs
 
 #: Keyword arguments that say how a corpus on disk is read.
 READING = (
@@ -279,6 +280,7 @@ def study(
     documents: Any = None,
     y: Any = None,
     *,
+    taxonomy: Any = None,
     output: str | os.PathLike | None = None,
     change: Iterable[str] = (),
     random_state: int | None = None,
@@ -294,6 +296,8 @@ def study(
         Name of a built-in study (:func:`studies`), a TOML file, or TOML itself.
     documents : path or texts, default=None
         A corpus on disk or ``synth:topics:2000``, or raw strings with labels `y`; the plan's own when None.
+    taxonomy : dict, list of pairs, path, or "names", default=None
+        The taxonomy of the labels, for studies along pipelines. The built-in corpora have their own.
     output : path, default=None
         Folder for rows and report. A study that was stopped goes on where it was.
     change : iterable of str
@@ -316,19 +320,20 @@ def study(
     ['df@2', 'ig@2']
     """
     how = _inputs.how(verbose=verbose, n_jobs=n_jobs)
-    core = _open_study(plan, documents, y, list(change), random_state, how, reading)
+    core = _open_study(plan, documents, y, taxonomy, list(change), random_state, how, reading)
     lines = core.run(None if output is None else os.fspath(output), how)
     if output is not None:
         _core.study_report(os.fspath(output))
     return study_frame(lines.splitlines())
 
 
-def _open_study(plan, documents, y, change, random_state, how, reading) -> _core.Study:
+def _open_study(plan, documents, y, taxonomy, change, random_state, how, reading) -> _core.Study:
     paths = [] if documents is None else _paths(documents)
+    pairs = None if taxonomy is None else taxonomy_pairs(taxonomy, [])
     if paths is not None:
-        return _core.Study.on_corpus(os.fspath(plan), change, paths, _reading(reading), random_state, how)
+        return _core.Study.on_corpus(os.fspath(plan), change, paths, _reading(reading), pairs, random_state, how)
     raw, labels = _inputs.texts(documents), _inputs.labels(y, lists=True)
-    return _core.Study.on_texts(os.fspath(plan), change, raw, labels.sets, labels.names, random_state, how)
+    return _core.Study.on_texts(os.fspath(plan), change, raw, labels.sets, labels.names, pairs, random_state, how)
 
 
 def study_frame(lines: Iterable[str]) -> pd.DataFrame:

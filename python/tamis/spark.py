@@ -342,7 +342,7 @@ def _study(key: tuple) -> _core.Study:
     if key not in _STUDIES:
         plan, change, paths, reading, seed = key
         _STUDIES.clear()
-        _STUDIES[key] = _core.Study.on_corpus(plan, list(change), list(paths), reading, seed, (False, 1))
+        _STUDIES[key] = _core.Study.on_corpus(plan, list(change), list(paths), reading, None, seed, (False, 1))
     return _STUDIES[key]
 
 

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::corpus::{
-    Batches, Corpus, Encoding, Fields, Format, OnError, ReadOptions, ReutersLabels, ReutersOptions, ReutersSplit,
-    ReviewLabels, Unused, Values,
+    Corpus, Encoding, Fields, Format, OnError, ReadOptions, ReutersLabels, ReutersOptions, ReutersSplit, ReviewLabels,
+    Unused, Values,
 };
 use tamis::counts::{Contingency, CountOptions, CountReport, Counted, Counts, Vocabulary};
 use tamis::terms::{Digits, TextOptions, Words};
@@ -38,7 +37,7 @@ pub(crate) struct ReadArgs {
     encoding: Option<Encoding>,
     /// What a malformed record does: stop or skip.
     #[arg(long, value_name = "stop|skip", default_value_t, value_parser = str::parse::<OnError>)]
-    pub(crate) on_error: OnError,
+    on_error: OnError,
     /// Longest record allowed.
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
     max_record: usize,
@@ -87,7 +86,7 @@ pub(crate) struct ReadArgs {
 }
 
 impl ReadArgs {
-    pub(crate) fn options(&self) -> ReadOptions {
+    pub(crate) fn options(&self, seed: u64) -> ReadOptions {
         ReadOptions {
             from: self.from,
             encoding: self.encoding,
@@ -111,64 +110,22 @@ impl ReadArgs {
                 unused: self.reuters_unused,
             },
             review_labels: self.review_labels,
+            seed,
             ..ReadOptions::default()
-        }
-    }
-}
-
-/// Where documents come from.
-pub(crate) enum Source {
-    /// Files, folders, standard input.
-    Files(Corpus),
-    /// The built-in generator.
-    Built(SynthOptions),
-}
-
-impl Source {
-    /// The documents from the beginning.
-    pub(crate) fn batches(&self) -> tamis::Result<Box<dyn Batches>> {
-        match self {
-            Self::Files(corpus) => corpus.batches(),
-            Self::Built(options) => synth::batches(options),
-        }
-    }
-
-    /// What the corpus is, for people.
-    pub(crate) fn describe(&self) -> String {
-        match self {
-            Self::Files(corpus) => corpus.format().to_string(),
-            Self::Built(options) => format!("built-in ({})", options.shape),
         }
     }
 }
 
 impl CorpusArgs {
     /// Finds and recognises the corpus.
-    pub(crate) fn open(&self, global: &Global) -> anyhow::Result<Source> {
+    pub(crate) fn open(&self, global: &Global) -> tamis::Result<Corpus> {
         open(&self.paths, &self.read, global)
     }
 }
 
 /// Finds and recognises a corpus.
-pub(crate) fn open(paths: &[PathBuf], read: &ReadArgs, global: &Global) -> anyhow::Result<Source> {
-    if let [path] = paths
-        && let Some(name) = path.to_str().and_then(|p| p.strip_prefix("synth:"))
-    {
-        return Ok(Source::Built(built_in(name, global.seed)?));
-    }
-    Ok(Source::Files(tamis::corpus::open(paths, &read.options())?))
-}
-
-fn built_in(name: &str, seed: u64) -> anyhow::Result<SynthOptions> {
-    let (shape, documents) = name.split_once(':').map_or((name, None), |(s, n)| (s, Some(n)));
-    let mut options = SynthOptions { seed, ..SynthOptions::of(shape.parse::<Shape>()?) };
-    if let Some(documents) = documents {
-        options.documents = documents
-            .replace(['_', ','], "")
-            .parse()
-            .with_context(|| format!("synth:{name}: {documents:?} is not a number of documents"))?;
-    }
-    Ok(options)
+pub(crate) fn open(paths: &[PathBuf], read: &ReadArgs, global: &Global) -> tamis::Result<Corpus> {
+    tamis::corpus::open(paths, &read.options(global.seed()))
 }
 
 /// How text becomes terms.
@@ -212,7 +169,7 @@ pub(crate) struct TextArgs {
 
 impl TextArgs {
     /// The options for counting.
-    pub(crate) fn options(&self, on_error: OnError) -> anyhow::Result<CountOptions> {
+    pub(crate) fn options(&self) -> anyhow::Result<CountOptions> {
         let mut text = TextOptions {
             words: self.words,
             lowercase: !self.keep_case,
@@ -234,7 +191,7 @@ impl TextArgs {
             let lines = std::fs::read_to_string(file).map_err(|e| tamis::Error::io(file, e))?;
             Ok(Arc::new(Vocabulary::new(lines.lines().map(str::trim).filter(|l| !l.is_empty()))))
         });
-        Ok(CountOptions { text, memory: self.memory, vocabulary: vocabulary.transpose()?, on_error })
+        Ok(CountOptions { text, memory: self.memory, vocabulary: vocabulary.transpose()? })
     }
 }
 
@@ -304,19 +261,19 @@ pub(crate) fn tell(report: &CountReport) {
 }
 
 /// Counts a corpus, documents and all; a corpus without documents is an error.
-pub(crate) fn counts(source: &Source, options: &CountOptions, global: &Global) -> anyhow::Result<Counts> {
-    let (counts, report) = tamis::counts::count(source.batches()?, options, &global.progress())?;
+pub(crate) fn counts(corpus: &Corpus, options: &CountOptions, global: &Global) -> anyhow::Result<Counts> {
+    let (counts, report) = tamis::counts::count(corpus.batches()?, options, &global.progress())?;
     tell(&report);
-    if let (true, Source::Files(corpus)) = (counts.is_empty(), source) {
+    if counts.is_empty() {
         return Err(corpus.no_documents(&report.skipped).into());
     }
     Ok(counts)
 }
 
 /// The same, for work that is meaningless without labels.
-pub(crate) fn labelled_counts(source: &Source, options: &CountOptions, global: &Global) -> anyhow::Result<Counts> {
-    let counts = counts(source, options, global)?;
-    if let (true, Source::Files(corpus)) = (counts.labels.is_empty(), source) {
+pub(crate) fn labelled_counts(corpus: &Corpus, options: &CountOptions, global: &Global) -> anyhow::Result<Counts> {
+    let counts = counts(corpus, options, global)?;
+    if counts.labels.is_empty() {
         return Err(corpus.no_labels().into());
     }
     Ok(counts)
@@ -324,15 +281,15 @@ pub(crate) fn labelled_counts(source: &Source, options: &CountOptions, global: &
 
 /// Counts a corpus of any size into a contingency.
 pub(crate) fn contingency(
-    source: &Source,
+    corpus: &Corpus,
     counted: Counted,
     options: &CountOptions,
     global: &Global,
 ) -> anyhow::Result<(Contingency, CountReport)> {
     let (contingency, report) =
-        tamis::counts::count_contingency(source.batches()?, counted, options, &global.progress())?;
+        tamis::counts::count_contingency(corpus.batches()?, counted, options, &global.progress())?;
     tell(&report);
-    if let (0, Source::Files(corpus)) = (contingency.documents(), source) {
+    if contingency.documents() == 0 {
         return Err(corpus.no_documents(&report.skipped).into());
     }
     Ok((contingency, report))

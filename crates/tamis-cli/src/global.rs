@@ -34,9 +34,9 @@ pub(crate) struct Global {
     /// Threads to use; 0 takes one for each core. Results do not depend on it.
     #[arg(long, global = true, default_value_t = 0, value_name = "N")]
     pub(crate) threads: usize,
-    /// Seed of everything random.
-    #[arg(long, global = true, default_value_t = 1, value_name = "N")]
-    pub(crate) seed: u64,
+    /// Seed of everything random; 1 when not given, or what the plan of a study says.
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     /// Say more on standard error; twice for details.
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
@@ -49,6 +49,11 @@ pub(crate) struct Global {
 }
 
 impl Global {
+    /// The seed given, or the usual one.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
     /// Threads, logging and colours.
     pub(crate) fn set_up(&self, logging: Logging) -> anyhow::Result<()> {
         rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global()?;

@@ -195,8 +195,33 @@ fn pipelines_come_out() {
     }
     let csv = std::fs::read_to_string(place.path("addis.study/rows.csv")).unwrap();
     assert_eq!(csv.lines().count(), 1 + 3 * 4 * 8);
+    std::fs::write(place.path("some.jsonl"), "{\"text\": \"a\", \"label\": \"x\"}\n").unwrap();
     refused(&mut place.study(&["addis", "--corpus", "some.jsonl"]), &["needs the taxonomy", "--taxonomy FILE"]);
     refused(&mut place.study(&["tiny.toml", "--taxonomy", "names"]), &["uses no taxonomy"]);
+}
+
+/// The seed of the command line, of the plan, or 1: the first that is given.
+#[test]
+fn the_seed_of_the_command_line_wins() {
+    let place = Place::new();
+    let small = ["--set", "splits.how=random(0.4)", "--set", "sizes.at=[5]"];
+    let run = |name: &str, more: &[&str]| {
+        succeed(place.study(&[name, "-q", "-o", "out"]).args(small).args(more));
+        let page = std::fs::read_to_string(place.path("out/report.html")).unwrap();
+        let rows = place.rows("out");
+        std::fs::remove_dir_all(place.path("out")).unwrap();
+        let seed = page.split("--seed ").nth(1).unwrap().split(|c: char| !c.is_ascii_digit()).next().unwrap();
+        (seed.to_owned(), rows)
+    };
+    std::fs::write(place.path("seeded.toml"), format!("seed = 5\n{PLAN}")).unwrap();
+    let usual = run("tiny.toml", &[]);
+    assert_eq!(usual.0, "1");
+    assert_eq!(run("seeded.toml", &["--seed", "1"]), usual);
+    let plans = run("seeded.toml", &[]);
+    assert_eq!(plans.0, "5");
+    // The built-in corpus is drawn with it too.
+    assert_eq!(run("tiny.toml", &["--seed", "5"]), plans);
+    assert_ne!(plans.1, usual.1);
 }
 
 #[test]

@@ -1,12 +1,10 @@
-//! A corpus on disk, or a built-in one, by name.
-
-use std::path::PathBuf;
+//! How a corpus is read, and the built-in one.
 
 use pyo3::prelude::*;
 use serde::Deserialize;
+use tamis::Result;
 use tamis::corpus::synth::{self, Shape, SynthOptions};
-use tamis::corpus::{Batches, Body, Encoding, Fields, Format, OnError, Part, ReadOptions};
-use tamis::{Error, Result};
+use tamis::corpus::{Body, Encoding, Fields, Format, Part, ReadOptions};
 
 use crate::errors::to_py;
 
@@ -27,16 +25,13 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn on_error(&self) -> Result<OnError> {
-        self.on_error.as_deref().map_or(Ok(OnError::default()), str::parse)
-    }
-
-    fn options(self) -> Result<ReadOptions> {
+    /// The library's options; `seed` is for a built-in corpus.
+    pub(crate) fn options(self, seed: u64) -> Result<ReadOptions> {
         let default = ReadOptions::default();
         Ok(ReadOptions {
             from: self.from.as_deref().map(str::parse::<Format>).transpose()?,
             encoding: self.encoding.as_deref().map(str::parse::<Encoding>).transpose()?,
-            on_error: self.on_error()?,
+            on_error: self.on_error.as_deref().map_or(Ok(default.on_error), str::parse)?,
             fields: Fields {
                 id: self.id_field,
                 text: self.text_field,
@@ -46,25 +41,10 @@ impl Reading {
                 date: self.date_field,
             },
             label_separator: self.label_separator.unwrap_or(default.label_separator),
-            ..ReadOptions::default()
+            seed,
+            ..default
         })
     }
-}
-
-/// The documents of files, folders, or `synth:SHAPE[:N]`.
-pub(crate) fn batches(paths: &[PathBuf], reading: Reading, seed: u64) -> Result<Box<dyn Batches>> {
-    if let [path] = paths
-        && let Some(name) = path.to_str().and_then(|p| p.strip_prefix("synth:"))
-    {
-        let (shape, documents) = name.split_once(':').map_or((name, None), |(s, n)| (s, Some(n)));
-        let mut options = SynthOptions { seed, ..SynthOptions::of(shape.parse::<Shape>()?) };
-        if let Some(documents) = documents {
-            let number = documents.replace(['_', ','], "").parse();
-            options.documents = number.map_err(|_| Error::invalid("documents", documents, "is not a number"))?;
-        }
-        return synth::batches(&options);
-    }
-    tamis::corpus::open(paths, &reading.options()?)?.batches()
 }
 
 /// Documents of the built-in corpus: texts, labels, and whether each is in the test part.

@@ -8,6 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyDict};
+use tamis::corpus::open;
 use tamis::counts::{
     Contingency, ContingencyParts, CountOptions, Counted, CountsFile, Csr, Entries, Meeting, Pruned, Vocabulary,
     count_contingency,
@@ -17,7 +18,7 @@ use tamis::features::{Ranking, Selector};
 use tamis::{Error, Result};
 
 use crate::arrays::{Matrix, Sets, with_view};
-use crate::corpus::{Reading, batches};
+use crate::corpus::Reading;
 use crate::errors::{json, options, to_py};
 use crate::texts::{Labelled, Source, labelled, labelled_column, text_options};
 use crate::work::{How, run};
@@ -81,13 +82,13 @@ impl PyCounts {
     ) -> PyResult<Self> {
         let reading: Reading = options(reading)?;
         let text = text_options(text)?;
-        let on_error = reading.on_error().map_err(to_py)?;
-        let options = CountOptions { text: text.clone(), memory, on_error, ..CountOptions::default() };
+        let options = CountOptions { text: text.clone(), memory, ..CountOptions::default() };
         let part = if all_parts { Counted::All } else { Counted::Training };
         let (contingency, report) = run(py, how, move |progress| {
-            let (contingency, report) = count_contingency(batches(&paths, reading, 1)?, part, &options, progress)?;
+            let corpus = open(&paths, &reading.options(1)?)?;
+            let (contingency, report) = count_contingency(corpus.batches()?, part, &options, progress)?;
             if contingency.documents() == 0 {
-                return Err(Error::data("the corpus has no documents to count"));
+                return Err(corpus.no_documents(&report.skipped));
             }
             Ok((contingency, report))
         })?;

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use tamis::counts::{CountOptions, Counts, count};
-use tamis::study::{BUILT_IN, BuiltIn, CorpusNote, Folder, Plan, Record, Row, extent, run as run_plan, run_unit};
+use tamis::counts::{CountOptions, count};
+use tamis::hierarchy::{GivenTaxonomy, ParentPolicy, Taxonomy};
+use tamis::study::{
+    BUILT_IN, BuiltIn, Folder, Material, Plan, Record, Row, StudyCorpus, extent, run as run_plan, run_unit,
+};
 use tamis::{Error, Progress, Result};
 
 use crate::arrays::Sets;
-use crate::corpus::{Reading, batches};
+use crate::corpus::Reading;
 use crate::errors::{options, to_py};
 use crate::texts::{Source, labelled};
 use crate::work::{How, run};
@@ -20,8 +23,19 @@ struct PyStudy {
     plan: Plan,
     text: String,
     seed: u64,
-    source: String,
-    counts: Option<Counts>,
+    corpus: Option<StudyCorpus>,
+}
+
+/// Children and their parents.
+type Pairs = Option<Vec<(String, Option<String>)>>;
+
+/// A taxonomy as `taxonomy_pairs` of `python/tamis/hierarchy.py` writes it: no pairs mean the names of the labels.
+fn given(pairs: Pairs) -> Result<Option<GivenTaxonomy>> {
+    Ok(match pairs {
+        None => None,
+        Some(pairs) if pairs.is_empty() => Some(GivenTaxonomy::Names),
+        Some(pairs) => Some(GivenTaxonomy::Tree(Taxonomy::from_pairs(pairs, ParentPolicy::Refuse)?)),
+    })
 }
 
 /// The plan of a name or file: where it is from, and its text.
@@ -36,13 +50,6 @@ fn find(name: &str) -> Result<(PathBuf, String)> {
     }
 }
 
-fn keep(plan: &Plan, counts: Counts, seed: u64) -> Result<Counts> {
-    if counts.labels.is_empty() {
-        return Err(Error::data("no document of the corpus has a label, and a study needs them"));
-    }
-    plan.corpus.keep.apply(counts, seed)
-}
-
 fn plan_of(plan: &str, changes: &[String], seed: Option<u64>) -> Result<(Plan, String, u64)> {
     let (path, text) = if plan.contains('\n') { (PathBuf::from("plan"), plan.to_owned()) } else { find(plan)? };
     let (plan, text) = Plan::parse_with(&text, &path, changes)?;
@@ -55,6 +62,12 @@ fn lines(rows: &[Row]) -> Result<String> {
     Ok(rows.iter().map(line).collect::<Result<Vec<_>>>()?.join("\n"))
 }
 
+impl PyStudy {
+    fn material(&self) -> Material<'_> {
+        self.corpus.as_ref().map_or(Material::default(), StudyCorpus::material)
+    }
+}
+
 #[pymethods]
 impl PyStudy {
     /// A plan (a name, a file, or TOML itself) on a corpus on disk; on the plan's own without one.
@@ -65,29 +78,16 @@ impl PyStudy {
         changes: Vec<String>,
         corpus: Vec<PathBuf>,
         reading: &str,
+        taxonomy: Pairs,
         seed: Option<u64>,
         how: How,
     ) -> PyResult<Self> {
         let reading: Reading = options(reading)?;
         run(py, how, |progress| {
             let (plan, text, seed) = plan_of(plan, &changes, seed)?;
-            if plan.grid().is_none() {
-                return Ok(Self { plan, text, seed, source: String::new(), counts: None });
-            }
-            let paths = match (&plan.corpus.default, corpus.is_empty()) {
-                (_, false) => corpus,
-                (Some(default), true) => vec![PathBuf::from(default)],
-                (None, true) => return Err(Error::data(format!("{}: the plan names no corpus: give one", plan.name))),
-            };
-            let source = paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(" ");
-            let counting = CountOptions {
-                text: plan.corpus.text.options()?,
-                on_error: reading.on_error()?,
-                ..CountOptions::default()
-            };
-            let (counts, _) = count(batches(&paths, reading, seed)?, &counting, progress)?;
-            let counts = Some(keep(&plan, counts, seed)?);
-            Ok(Self { plan, text, seed, source, counts })
+            let taxonomy = given(taxonomy)?;
+            let corpus = StudyCorpus::open(&plan, &corpus, taxonomy.as_ref(), &reading.options(seed)?, progress)?;
+            Ok(Self { plan, text, seed, corpus })
         })
     }
 
@@ -100,6 +100,7 @@ impl PyStudy {
         texts: Vec<PyBackedStr>,
         labels: Sets<'_>,
         names: Vec<String>,
+        taxonomy: Pairs,
         seed: Option<u64>,
         how: How,
     ) -> PyResult<Self> {
@@ -109,30 +110,30 @@ impl PyStudy {
             let (plan, text, seed) = plan_of(plan, &changes, seed)?;
             let counting = CountOptions { text: plan.corpus.text.options()?, ..CountOptions::default() };
             let (counts, _) = count(batches, &counting, progress)?;
-            let counts = Some(keep(&plan, counts, seed)?);
-            Ok(Self { plan, text, seed, source: "texts".into(), counts })
+            let corpus = StudyCorpus::of(&plan, "texts".into(), counts, given(taxonomy)?.as_ref(), seed)?;
+            Ok(Self { plan, text, seed, corpus: Some(corpus) })
         })
     }
 
     /// How many units of work there are.
     #[getter]
     fn units(&self) -> PyResult<usize> {
-        Ok(extent(&self.plan, self.counts.as_ref(), self.seed).map_err(to_py)?.units)
+        Ok(extent(&self.plan, self.material(), self.seed).map_err(to_py)?.units)
     }
 
     /// Runs it; rows are lines of JSON. With a folder, rows are kept there and a study that was stopped goes on.
     fn run(&self, py: Python<'_>, folder: Option<PathBuf>, how: How) -> PyResult<String> {
-        let Self { plan, text, seed, source, counts } = self;
+        let Self { plan, text, seed, corpus } = self;
+        let material = self.material();
         run(py, how, |progress| {
-            let counts = counts.as_ref();
             let Some(folder) = folder else {
                 let mut rows: Vec<Row> = Vec::new();
-                run_plan(plan, counts, *seed, &mut rows, progress)?;
+                run_plan(plan, material, *seed, &mut rows, progress)?;
                 return lines(&rows);
             };
-            let note = counts.map(|counts| CorpusNote::of(source, counts, None));
+            let note = corpus.as_ref().map(StudyCorpus::note);
             let mut sink = Folder::resume(&folder, plan, text, *seed, note)?;
-            run_plan(plan, counts, *seed, &mut sink, progress)?;
+            run_plan(plan, material, *seed, &mut sink, progress)?;
             drop(sink);
             lines(&Record::read(&folder)?.rows)
         })
@@ -140,8 +141,8 @@ impl PyStudy {
 
     /// Runs one unit; rows are lines of JSON.
     fn run_unit(&self, py: Python<'_>, unit: usize, how: How) -> PyResult<String> {
-        let counts = self.counts.as_ref().ok_or_else(|| Error::data("a simulation is one piece of work"));
-        let counts = counts.map_err(to_py)?;
+        let corpus = self.corpus.as_ref().ok_or_else(|| Error::data("a simulation is one piece of work"));
+        let counts = &corpus.map_err(to_py)?.counts;
         run(py, how, |progress| lines(&run_unit(&self.plan, counts, self.seed, unit, progress)?))
     }
 }

@@ -31,7 +31,7 @@ fn data(folder: &str) -> Option<PathBuf> {
 
 fn totals(folder: &str, options: &ReadOptions) -> Option<Totals> {
     let corpus = open(&[data(folder)?], options).unwrap();
-    let mut totals = Totals { format: Some(corpus.format()), ..Totals::default() };
+    let mut totals = Totals { format: corpus.format(), ..Totals::default() };
     let tally = corpus
         .for_each(|document| {
             let part = match document.part {

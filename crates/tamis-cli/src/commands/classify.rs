@@ -43,6 +43,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let model = Model::read(&args.model)?;
     let source = open(&args.documents, &args.read, global)?;
     let mut batches = source.batches()?;
+    let on_error = batches.on_error();
     let threads = rayon::current_num_threads();
     let mut out = stdout();
     let mut skipped = tamis::corpus::Skipped::default();
@@ -55,7 +56,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
                 let mut labeller = model.labeller();
                 for (batch, reply) in inbox {
                     let done = match &mut labeller {
-                        Ok(labeller) => label(batch.as_ref(), labeller, model, args),
+                        Ok(labeller) => label(batch.as_ref(), labeller, model, args, on_error),
                         Err(error) => Err(tamis::Error::data(error.to_string())),
                     };
                     if reply.send(done).is_err() {
@@ -110,7 +111,13 @@ struct Labelled {
     skipped: tamis::corpus::Skipped,
 }
 
-fn label(batch: &dyn Batch, labeller: &mut Labeller<'_>, model: &Model, args: &Args) -> tamis::Result<Labelled> {
+fn label(
+    batch: &dyn Batch,
+    labeller: &mut Labeller<'_>,
+    model: &Model,
+    args: &Args,
+    on_error: OnError,
+) -> tamis::Result<Labelled> {
     let mut done = Labelled { lines: Vec::new(), skipped: tamis::corpus::Skipped::default() };
     let mut failure = None;
     batch.visit(&mut |record| match record {
@@ -118,7 +125,7 @@ fn label(batch: &dyn Batch, labeller: &mut Labeller<'_>, model: &Model, args: &A
             line(&document, labeller, model, args, &mut done.lines);
             ControlFlow::Continue(())
         }
-        Err(error) if args.read.on_error == OnError::Skip => {
+        Err(error) if on_error == OnError::Skip => {
             done.skipped.add(&error);
             ControlFlow::Continue(())
         }

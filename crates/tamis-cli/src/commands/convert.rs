@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tamis::corpus::{Format, WriteOptions, Writer};
 
-use crate::corpus_args::{ReadArgs, Source, open};
+use crate::corpus_args::{ReadArgs, open};
 use crate::global::Global;
 use crate::output::grouped;
 
@@ -28,20 +28,11 @@ pub(crate) struct Args {
 pub(crate) fn run(mut args: Args, global: &Global) -> anyhow::Result<()> {
     let output = args.paths.pop().unwrap_or_default();
     let options = WriteOptions { to: args.to, label_separator: args.to_separator.clone(), ..WriteOptions::default() };
-    let source = open(&args.paths, &args.read, global)?;
+    let corpus = open(&args.paths, &args.read, global)?;
     let mut writer = create(&output, &options)?;
-    match &source {
-        Source::Files(corpus) => {
-            let tally = corpus.for_each(|document| writer.write(&document))?;
-            if tally.skipped.count > 0 {
-                tracing::warn!("{}", tally.skipped);
-            }
-        }
-        Source::Built(options) => {
-            for document in tamis::corpus::synth::documents(options)? {
-                writer.write(&document)?;
-            }
-        }
+    let tally = corpus.for_each(|document| writer.write(&document))?;
+    if tally.skipped.count > 0 {
+        tracing::warn!("{}", tally.skipped);
     }
     // Not inside the message, which is made only when somebody wants to see it.
     let written = writer.finish()?;

@@ -27,10 +27,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    let options = args.text.options(args.corpus.read.on_error)?;
-    let source = args.corpus.open(global)?;
+    let options = args.text.options()?;
+    let corpus = args.corpus.open(global)?;
     let counted = if args.all_parts { Counted::All } else { Counted::Training };
-    let (contingency, report) = contingency(&source, counted, &options, global)?;
+    let (contingency, report) = contingency(&corpus, counted, &options, global)?;
     tracing::info!(
         "{} documents, {} terms, {} labels",
         grouped(contingency.documents()),

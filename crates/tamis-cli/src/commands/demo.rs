@@ -7,7 +7,7 @@ use tamis::classify::{Problem, rank_all};
 use tamis::corpus::Part;
 use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::counts::{Contingency, CountOptions, Summary, count};
-use tamis::hierarchy::{ParentPolicy, ProgressiveOptions, Taxonomy, progressive};
+use tamis::hierarchy::{ProgressiveOptions, Taxonomy, progressive};
 use tamis::measure::{Evaluation, EvaluationOptions};
 use tamis::model::{FitOptions, Labeller, fit};
 use tamis::report::{Page, save_figures};
@@ -31,20 +31,16 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let folder = &args.output;
-    let synthetic = SynthOptions { documents: args.documents, seed: global.seed, ..SynthOptions::of(Shape::Topics) };
+    let synthetic = SynthOptions { documents: args.documents, seed: global.seed(), ..SynthOptions::of(Shape::Topics) };
     let progress = global.progress();
     let counting = CountOptions::default();
     let (counts, _) = count(synth::batches(&synthetic)?, &counting, &progress)?;
     let train = counts.training();
     let test = counts.part(Part::Test);
     let table = Contingency::of_rows(&counts, &train);
-    let pairs = synth::taxonomy(Shape::Topics);
-    let taxonomy = Taxonomy::from_pairs(
-        pairs.iter().map(|(child, parent, _)| (child.as_str(), parent.as_deref())),
-        ParentPolicy::Refuse,
-    )?;
-    let options = FitOptions { seed: global.seed, ..FitOptions::default() };
-    let filter = ProgressiveOptions { seed: global.seed, ..ProgressiveOptions::default() };
+    let taxonomy = Taxonomy::built_in(Shape::Topics)?;
+    let options = FitOptions { seed: global.seed(), ..FitOptions::default() };
+    let filter = ProgressiveOptions { seed: global.seed(), ..ProgressiveOptions::default() };
     let pipelines = progressive::fit(&counts, &train, &taxonomy, &filter, &progress)?;
     let trained = fit(&counts, &train, &counting.text, Some(taxonomy), &options, &progress)?;
     let model = trained.model;

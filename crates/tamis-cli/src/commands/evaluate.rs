@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use serde_json::{Value, json};
-use tamis::corpus::{OnError, Part};
+use tamis::corpus::{Corpus, OnError, Part};
 use tamis::hierarchy::Taxonomy;
 use tamis::measure::significance::{sign_test_of, wilcoxon};
 use tamis::measure::{Ancestry, Evaluation, EvaluationOptions, Measure, Resampling};
 use tamis::model::Model;
 
-use crate::corpus_args::{ReadArgs, Source, open};
+use crate::corpus_args::{ReadArgs, open};
 use crate::global::Global;
 use crate::output::{Format, Rows, grouped, print_json, stdout, trimmed};
 
@@ -63,13 +63,7 @@ impl Judged {
     }
 }
 
-fn judge(
-    model: &Model,
-    source: &Source,
-    measures: &[Measure],
-    on_error: OnError,
-    all_parts: bool,
-) -> anyhow::Result<Judged> {
+fn judge(model: &Model, source: &Corpus, measures: &[Measure], all_parts: bool) -> anyhow::Result<Judged> {
     let mut options = EvaluationOptions {
         labels: model.labels.len(),
         trained: Some(model.summary.label_documents.iter().map(|&n| n > 0).collect()),
@@ -100,6 +94,7 @@ fn judge(
     let mut skipped = tamis::corpus::Skipped::default();
     let mut failure = None;
     let mut batches = source.batches()?;
+    let on_error = batches.on_error();
     let mut seen = 0u64;
     while let Some(batch) = batches.next_batch()? {
         batch.visit(&mut |record| {
@@ -157,10 +152,7 @@ fn judge(
         bail!("no document to evaluate on: the corpus is empty, or its split has no test part (--all-parts takes all)");
     }
     if judged.evaluation.documents_without_truth() == seen {
-        return match source {
-            Source::Files(corpus) => Err(corpus.no_labels().into()),
-            Source::Built(_) => bail!("no document has a label, so there is nothing to compare with"),
-        };
+        return Err(source.no_labels().into());
     }
     Ok(judged)
 }
@@ -186,7 +178,7 @@ fn quality([right, wrong, missed]: [u64; 3]) -> [f64; 3] {
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let model = Model::read(&args.model)?;
     let source = open(&args.corpus, &args.read, global)?;
-    let judged = judge(&model, &source, &args.measures, args.read.on_error, args.all_parts)?;
+    let judged = judge(&model, &source, &args.measures, args.all_parts)?;
     let evaluation = &judged.evaluation;
     if !judged.unseen.is_empty() {
         let names: Vec<&str> = judged.unseen.iter().take(5).map(|(name, _)| name.as_str()).collect();
@@ -201,7 +193,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     if judged.without_known_word > 0 {
         tracing::warn!("{} documents have no word that the model knows", judged.without_known_word);
     }
-    let resampling = Resampling { seed: global.seed, ..Resampling::default() };
+    let resampling = Resampling { seed: global.seed(), ..Resampling::default() };
     let intervals = if args.intervals { evaluation.intervals(&resampling)? } else { Vec::new() };
     let interval = |m: Measure| intervals.iter().find(|i| i.measure == m);
     let values = evaluation.values();
@@ -345,9 +337,9 @@ pub(crate) fn compare(args: CompareArgs, global: &Global) -> anyhow::Result<()> 
     }
     for model in &models {
         let source = open(&args.corpus, &args.read, global)?;
-        judged.push(judge(model, &source, &args.measures, args.read.on_error, args.all_parts)?.evaluation);
+        judged.push(judge(model, &source, &args.measures, args.all_parts)?.evaluation);
     }
-    let resampling = Resampling { seed: global.seed, ..Resampling::default() };
+    let resampling = Resampling { seed: global.seed(), ..Resampling::default() };
     let comparisons = judged[0].compare(&judged[1], &resampling)?;
     let mut rows =
         Rows::new(["measure", "A", "B", "A − B", "95 %", "p bootstrap", "A wins", "B wins", "p sign", "p Wilcoxon"]);

@@ -90,7 +90,7 @@ fn size(text: &str) -> anyhow::Result<Size> {
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    let counting = args.text.options(args.corpus.read.on_error)?;
+    let counting = args.text.options()?;
     let source = args.corpus.open(global)?;
     let counts = labelled_counts(&source, &counting, global)?;
     let rows = counts.training();
@@ -114,7 +114,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         calibration: args.calibrate,
         folds: args.folds.unwrap_or(FitOptions::default().folds),
         budget: Budget { seconds: args.seconds, steps: None },
-        seed: global.seed,
+        seed: global.seed(),
     };
     let trained = fit(&counts, &rows, &counting.text, taxonomy, &options, &global.progress())?;
     let mut model = trained.model;
@@ -219,7 +219,7 @@ fn along(
         imbalance: h.imbalance,
         folds: args.folds.unwrap_or(default.folds),
         answers: h.answers.unwrap_or_else(|| Answers::of_documents(counts, rows, args.threshold.is_some())),
-        seed: global.seed,
+        seed: global.seed(),
     };
     let begin = std::time::Instant::now();
     let trained = fit_taxonomy(counts, rows, text, taxonomy, &options, &global.progress())?;

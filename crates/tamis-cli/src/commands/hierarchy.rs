@@ -1,12 +1,12 @@
 //! How commands are given a taxonomy, and how models are trained along it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tamis::counts::Counts;
 use tamis::hierarchy::pipeline::{Imbalance, Utility};
 use tamis::hierarchy::progressive::{Answers, NegativePolicy};
-use tamis::hierarchy::{ParentPolicy, Separator, Taxonomy, TaxonomyOptions};
+use tamis::hierarchy::{GivenTaxonomy, ParentPolicy, Taxonomy, TaxonomyOptions};
 
 /// Options for taxonomies.
 #[derive(Debug, Clone, Args)]
@@ -58,16 +58,11 @@ impl HierarchyArgs {
     /// Reads the taxonomy, or takes it from the names of the labels.
     pub(crate) fn taxonomy(&self, counts: &Counts) -> tamis::Result<Option<Taxonomy>> {
         let Some(path) = &self.taxonomy else { return Ok(None) };
-        let taxonomy = if path == Path::new("names") {
-            Taxonomy::from_names(counts.labels.iter(), Separator::Auto)?
-        } else {
-            let parents = match self.parent {
-                Parent::Refuse => ParentPolicy::Refuse,
-                Parent::First => ParentPolicy::First,
-            };
-            Taxonomy::open(path, &TaxonomyOptions { parents, ..TaxonomyOptions::default() })?
+        let parents = match self.parent {
+            Parent::Refuse => ParentPolicy::Refuse,
+            Parent::First => ParentPolicy::First,
         };
-        taxonomy.align(&counts.labels)?;
-        Ok(Some(taxonomy))
+        let options = TaxonomyOptions { parents, ..TaxonomyOptions::default() };
+        GivenTaxonomy::open(path, &options)?.of(&counts.labels).map(Some)
     }
 }

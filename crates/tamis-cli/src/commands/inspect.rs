@@ -37,11 +37,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             return model_file(path, args.format, global);
         }
     }
-    let options = args.text.options(args.corpus.read.on_error)?;
+    let options = args.text.options()?;
     // First, because it is read faster than the corpus.
     let given = args.taxonomy.as_ref().map(|path| Taxonomy::open(path, &TaxonomyOptions::default())).transpose()?;
-    let source = args.corpus.open(global)?;
-    let counts = counts(&source, &options, global)?;
+    let corpus = args.corpus.open(global)?;
+    let counts = counts(&corpus, &options, global)?;
     let summary = Summary::of(&counts);
     let outside: Vec<String> = given.iter().flat_map(|tree| tree.missing(&counts.labels)).map(str::to_owned).collect();
     let named = || Taxonomy::from_names(counts.labels.iter(), Separator::Auto).ok().filter(|tree| tree.height() > 1);
@@ -53,13 +53,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
                     "labels_outside": outside })
         });
         return print_json(
-            &json!({ "format": source.describe(), "summary": summary, "hierarchy": hierarchy, "text": options.text }),
+            &json!({ "format": corpus.to_string(), "summary": summary, "hierarchy": hierarchy, "text": options.text }),
         );
     }
     let mut facts = Rows::new(["what", "value"]);
     let mut fact = |what: &str, value: String| facts.push([what.to_owned(), value]);
     let n = |n: usize| grouped(n as u64);
-    fact("format", source.describe());
+    fact("format", corpus.to_string());
     fact("documents", n(summary.documents));
     if summary.train + summary.test > 0 {
         let unused = summary.documents - summary.train - summary.test;

@@ -9,7 +9,7 @@ use tamis::features::overlap::{self, Overlap, ResampleOptions};
 use tamis::features::search::Budget;
 use tamis::features::{Ranking, Selector};
 
-use crate::corpus_args::{CorpusArgs, Source, TextArgs, counts};
+use crate::corpus_args::{CorpusArgs, TextArgs, counts};
 use crate::global::Global;
 use crate::output::{Format, Rows, print_json, print_rows, stdout, trimmed};
 
@@ -92,13 +92,11 @@ fn read(args: &Args, global: &Global) -> anyhow::Result<(Input, Contingency)> {
     {
         return Ok((Input::Counted, CountsFile::read(path)?.contingency));
     }
-    let options = args.text.options(args.corpus.read.on_error)?;
-    let source = args.corpus.open(global)?;
-    let counts = counts(&source, &options, global)?;
+    let options = args.text.options()?;
+    let corpus = args.corpus.open(global)?;
+    let counts = counts(&corpus, &options, global)?;
     let labels_needed = || args.per_label || args.by.iter().any(Selector::needs_labels);
-    if let (true, Source::Files(corpus)) = (counts.labels.is_empty(), &source)
-        && labels_needed()
-    {
+    if counts.labels.is_empty() && labels_needed() {
         return Err(corpus.no_labels().into());
     }
     let training = counts.training();
@@ -283,7 +281,7 @@ fn compare(
 }
 
 fn stability(args: &Args, counts: &Counts, resamples: usize, global: &Global) -> anyhow::Result<()> {
-    let options = ResampleOptions { resamples, seed: global.seed, ..ResampleOptions::default() };
+    let options = ResampleOptions { resamples, seed: global.seed(), ..ResampleOptions::default() };
     let rows_of = counts.training();
     let mut rows = Rows::new(["selector", "size", "Jaccard", "Kuncheva"]);
     let mut values = Vec::new();

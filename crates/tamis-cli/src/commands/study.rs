@@ -4,15 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use tamis::corpus::synth::{self, Shape};
-use tamis::counts::{CountOptions, Counts};
-use tamis::hierarchy::{NodeRecord, Separator, Taxonomy, TaxonomyOptions};
+use tamis::hierarchy::{GivenTaxonomy, TaxonomyOptions};
 use tamis::study::{
-    BUILT_IN, BuiltIn, CorpusNote, Estimate, Folder, Grid, Material, Plan, Record, estimate, run as run_plan,
+    BUILT_IN, BuiltIn, Estimate, Folder, Grid, Material, Plan, Record, StudyCorpus, estimate, run as run_plan,
 };
 
 use super::report::{print_digest, write_report};
-use crate::corpus_args::{ReadArgs, labelled_counts, open};
+use crate::corpus_args::{ReadArgs, tell};
 use crate::global::Global;
 use crate::output::{Rows, grouped, print_rows, stdout};
 
@@ -71,31 +69,19 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         out.flush()?;
         return Ok(());
     }
-    // Of seeds, the command line's wins over the plan's, and the plan's over the usual one.
-    let seed = if global.seed == 1 { plan.seed.unwrap_or(1) } else { global.seed };
-    let built_in = args.corpus.iter().all(|path| path.to_string_lossy().starts_with("synth:"));
-    match (&args.taxonomy, plan.needs_taxonomy()) {
-        (Some(_), false) => bail!("study {} uses no taxonomy: leave --taxonomy out", plan.name),
-        (None, true) if !built_in => {
-            bail!("a study along pipelines needs the taxonomy of the labels: --taxonomy FILE, or --taxonomy names")
-        }
-        _ => {}
+    let seed = global.seed.or(plan.seed).unwrap_or(global.seed());
+    let taxonomy = args.taxonomy.as_ref().map(|path| GivenTaxonomy::open(path, &TaxonomyOptions::default()));
+    let reading = args.read.options(seed);
+    let corpus = StudyCorpus::open(&plan, &args.corpus, taxonomy.transpose()?.as_ref(), &reading, &global.progress())?;
+    if let Some(corpus) = &corpus {
+        tell(&corpus.report);
     }
-    let corpus = if plan.needs_corpus() { Some(read(&args, &plan, seed, global)?) } else { None };
-    let counts = corpus.as_ref().map(|(_, counts)| counts);
-    let taxonomy = match (&corpus, plan.needs_taxonomy()) {
-        (Some((source, counts)), true) => Some(taxonomy(&args, source, counts)?),
-        _ => None,
-    };
-    let material = Material { counts, taxonomy: taxonomy.as_ref() };
+    let material = corpus.as_ref().map_or(Material::default(), StudyCorpus::material);
     if args.dry_run {
         return dry_run(&plan, corpus.as_ref(), material, seed, global);
     }
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.study", plan.name)));
-    let note = corpus.as_ref().map(|(source, counts)| CorpusNote {
-        taxonomy: args.taxonomy.as_ref().map(|path| path.display().to_string()),
-        ..CorpusNote::of(source, counts, taxonomy.as_ref())
-    });
+    let note = corpus.as_ref().map(StudyCorpus::note);
     let begin = if args.resume { Folder::resume } else { Folder::create };
     let mut rows = begin(&folder, &plan, &text, seed, note)?;
     match run_plan(&plan, material, seed, &mut rows, &global.progress()) {
@@ -132,36 +118,6 @@ fn find(name: &str) -> anyhow::Result<(PathBuf, String)> {
     }
 }
 
-/// The corpus, and what it is called.
-fn read(args: &Args, plan: &Plan, seed: u64, global: &Global) -> anyhow::Result<(String, Counts)> {
-    let paths = match (&plan.corpus.default, args.corpus.is_empty()) {
-        (_, false) => args.corpus.clone(),
-        (Some(default), true) => vec![PathBuf::from(default)],
-        (None, true) => bail!("{}: the plan names no corpus: give one with --corpus", plan.name),
-    };
-    let names: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();
-    let options =
-        CountOptions { text: plan.corpus.text.options()?, on_error: args.read.on_error, ..CountOptions::default() };
-    let counts = labelled_counts(&open(&paths, &args.read, global)?, &options, global)?;
-    Ok((names.join(" "), plan.corpus.keep.apply(counts, seed)?))
-}
-
-/// The taxonomy asked for, or that of a built-in corpus.
-fn taxonomy(args: &Args, source: &str, counts: &Counts) -> anyhow::Result<Taxonomy> {
-    let found = match (&args.taxonomy, source.strip_prefix("synth:")) {
-        (Some(path), _) if path == Path::new("names") => Taxonomy::from_names(counts.labels.iter(), Separator::Auto)?,
-        (Some(path), _) => Taxonomy::open(path, &TaxonomyOptions::default())?,
-        (None, Some(name)) => {
-            let shape: Shape = name.split(':').next().unwrap_or_default().parse()?;
-            let record = |(id, parent, name)| NodeRecord { id, parent, name: Some(name) };
-            Taxonomy::try_from(synth::taxonomy(shape).into_iter().map(record).collect::<Vec<_>>())?
-        }
-        (None, None) => bail!("{source}: which taxonomy are its labels in? Give --taxonomy FILE, or --taxonomy names"),
-    };
-    found.align(&counts.labels)?;
-    Ok(found)
-}
-
 fn list(global: &Global) -> anyhow::Result<()> {
     let mut rows = Rows::new(["name", "paper", "title"]);
     for built_in in BUILT_IN {
@@ -173,7 +129,7 @@ fn list(global: &Global) -> anyhow::Result<()> {
 
 fn dry_run(
     plan: &Plan,
-    corpus: Option<&(String, Counts)>,
+    corpus: Option<&StudyCorpus>,
     material: Material<'_>,
     seed: u64,
     global: &Global,
@@ -182,7 +138,7 @@ fn dry_run(
     let mut out = stdout();
     let mut say = |key: &str, value: String| writeln!(out, "{key:<16} {value}");
     say("study", format!("{}: {}", plan.name, plan.title))?;
-    if let Some((source, counts)) = corpus {
+    if let Some(StudyCorpus { source, counts, .. }) = corpus {
         let size = [counts.len(), counts.vocabulary.len(), counts.labels.len()].map(|n| grouped(n as u64));
         say("corpus", format!("{source}: {} documents, {} terms, {} labels", size[0], size[1], size[2]))?;
     }

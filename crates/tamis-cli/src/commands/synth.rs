@@ -36,7 +36,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let options = SynthOptions {
         documents: args.documents.unwrap_or(args.shape.usual_documents()),
-        seed: global.seed,
+        seed: global.seed(),
         shape: args.shape,
         test_share: args.test_share,
     };

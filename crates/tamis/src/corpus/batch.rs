@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use super::Document;
+use super::{Document, OnError};
 use crate::Result;
 
 /// About how many bytes of input a batch holds: large enough to make scheduling free, small enough to
@@ -17,6 +17,12 @@ pub const BATCH_BYTES: usize = 512 * 1024;
 pub trait Batches: Send {
     /// The next batch, or `None` at the end.
     fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>>;
+
+    /// What a malformed record does. Whoever visits the batches asks here, so that the policy is said once: where the
+    /// corpus is opened.
+    fn on_error(&self) -> OnError {
+        OnError::Stop
+    }
 }
 
 /// Some consecutive documents of a corpus, not yet parsed.

@@ -7,16 +7,25 @@ use super::blocks::FileContext;
 use super::detect::{self, Folder, Listed};
 use super::folders::{self, DocumentFile};
 use super::lyrl::{self, Qrels};
-use super::reader::{Corpus, Shared};
+use super::reader::{Corpus, Origin, Shared};
 use super::source::{Compression, Source};
+use super::synth::{self, SynthOptions};
 use super::{Format, ReadOptions};
 use crate::{Error, Result};
 
-/// Finds and recognises a corpus: files, folders, or `-` for standard input.
+/// What the name of a built-in corpus begins with.
+const BUILT_IN: &str = "synth:";
+
+/// Finds and recognises a corpus: files, folders, `-` for standard input, or a built-in one: `synth:topics[:N]`,
+/// `synth:rcv1[:N]`.
 ///
 /// Several files are one corpus, in the order given; they must have one format. Documents without an id are named after
 /// their file and line (`name:17`), so ids do not depend on threads, and a part has the same ids alone and in the whole.
 pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
+    let built_in = paths.iter().find_map(|path| Some((path, path.to_str()?.strip_prefix(BUILT_IN)?)));
+    if let Some((path, name)) = built_in {
+        return open_built_in(path, name, paths.len() > 1, options);
+    }
     if options.max_record_bytes == 0 {
         return Err(Error::invalid("--max-record", 0, "a record needs at least one byte"));
     }
@@ -27,7 +36,7 @@ pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
     let empty = opening.drop_empty(paths)?;
     let Opening { format: Some((format, _)), listed, documents, stream, .. } = opening else {
         return Err(Error::data(match empty {
-            0 => "no corpus was named; give a file, a folder or - for standard input".to_owned(),
+            0 => "no corpus was named; give a file, a folder, - for standard input or synth:topics".to_owned(),
             n => format!("the corpus is empty: all {n} files have no content"),
         }));
     };
@@ -46,7 +55,7 @@ pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
         part: file.part,
         limit: options.max_record_bytes,
     };
-    let shared = Shared {
+    let files = Shared {
         format,
         paths: paths.to_vec(),
         files: listed.into_iter().zip(names).map(context).collect(),
@@ -55,7 +64,17 @@ pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
         qrels: Arc::new(qrels),
         options: options.clone(),
     };
-    Ok(Corpus { shared: Arc::new(shared), once: Mutex::new(stream) })
+    Ok(Corpus { origin: Origin::Files { files: Arc::new(files), once: Mutex::new(stream) } })
+}
+
+fn open_built_in(path: &Path, name: &str, several: bool, options: &ReadOptions) -> Result<Corpus> {
+    if several {
+        let reason = "a built-in corpus cannot be mixed with others; `tamis convert` makes a file of it";
+        return Err(Error::malformed_file(path, reason));
+    }
+    let generated = SynthOptions::named(name, options.seed).and_then(|o| synth::Generator::new(&o).map(|_| o));
+    let generated = generated.map_err(|error| Error::malformed_file(path, error.to_string()))?;
+    Ok(Corpus { origin: Origin::BuiltIn { path: path.to_owned(), options: generated } })
 }
 
 /// What was found while the paths are looked at.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::synth::SynthOptions;
 use super::{Encoding, Fields, Format, ReutersOptions, ReviewLabels, Values};
 use crate::named::named;
 
@@ -47,6 +48,8 @@ pub struct ReadOptions {
     pub reuters: ReutersOptions,
     /// Label of a review.
     pub review_labels: ReviewLabels,
+    /// What the documents of a built-in corpus are drawn with.
+    pub seed: u64,
 }
 
 impl Default for ReadOptions {
@@ -64,6 +67,7 @@ impl Default for ReadOptions {
             qrels: None,
             reuters: ReutersOptions::default(),
             review_labels: ReviewLabels::default(),
+            seed: SynthOptions::default().seed,
         }
     }
 }

@@ -15,17 +15,29 @@ use super::reuters::{self, Reuters};
 use super::review::{self, Reviews};
 use super::source::Source;
 use super::svmlight::{self, SvmLight};
+use super::synth::{self, SynthOptions};
 use super::{Batch, Batches, Document, Format, OnError, ReadOptions, Skipped, Tally};
 use crate::{Error, Result};
 
 /// A corpus that was found, recognised and can be read, as often as needed unless it comes from standard input.
+#[derive(Debug)]
 pub struct Corpus {
-    pub(super) shared: Arc<Shared>,
-    /// A stream that cannot be opened twice: its first bytes are already taken.
-    pub(super) once: Mutex<Option<Source>>,
+    pub(super) origin: Origin,
 }
 
-/// What a corpus and its readers share.
+/// Where the documents of a corpus come from.
+pub(super) enum Origin {
+    /// Files, folders, standard input.
+    Files {
+        files: Arc<Shared>,
+        /// A stream that cannot be opened twice: its first bytes are already taken.
+        once: Mutex<Option<Source>>,
+    },
+    /// The generator.
+    BuiltIn { path: PathBuf, options: SynthOptions },
+}
+
+/// What a corpus of files and its readers share.
 pub(super) struct Shared {
     pub(super) format: Format,
     /// As the user named them.
@@ -38,42 +50,64 @@ pub(super) struct Shared {
     pub(super) options: ReadOptions,
 }
 
-impl fmt::Debug for Corpus {
+impl fmt::Debug for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Corpus")
-            .field("format", &self.shared.format)
-            .field("paths", &self.shared.paths)
-            .finish_non_exhaustive()
+        match self {
+            Self::Files { files, .. } => write!(f, "{} {:?}", files.format, files.paths),
+            Self::BuiltIn { options, .. } => write!(f, "{options:?}"),
+        }
+    }
+}
+
+/// What the corpus is, for people: its format, or that it is built in.
+impl fmt::Display for Corpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.origin {
+            Origin::Files { files, .. } => write!(f, "{}", files.format),
+            Origin::BuiltIn { options, .. } => write!(f, "built-in ({})", options.shape),
+        }
     }
 }
 
 impl Corpus {
-    /// The format.
-    pub fn format(&self) -> Format {
-        self.shared.format
+    /// The format of its files; a built-in corpus has none.
+    pub fn format(&self) -> Option<Format> {
+        match &self.origin {
+            Origin::Files { files, .. } => Some(files.format),
+            Origin::BuiltIn { .. } => None,
+        }
     }
 
-    /// The options it was opened with.
-    pub fn options(&self) -> &ReadOptions {
-        &self.shared.options
+    /// How it is generated, when it is built in.
+    pub fn built_in(&self) -> Option<&SynthOptions> {
+        match &self.origin {
+            Origin::Files { .. } => None,
+            Origin::BuiltIn { options, .. } => Some(options),
+        }
     }
 
     /// Whether [`Corpus::batches`] can be called again.
     pub fn is_rereadable(&self) -> bool {
-        !self.shared.stream
+        !matches!(&self.origin, Origin::Files { files, .. } if files.stream)
     }
 
-    /// The documents in batches, from the beginning.
+    /// The documents in batches, from the beginning. The batches know what a malformed record does
+    /// ([`Batches::on_error`]).
     pub fn batches(&self) -> Result<Box<dyn Batches>> {
-        let once = self.once.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if self.shared.stream && once.is_none() {
+        let (files, once) = match &self.origin {
+            Origin::Files { files, once } => (files, once),
+            Origin::BuiltIn { options, .. } => return synth::batches(options),
+        };
+        let once = once.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if files.stream && once.is_none() {
             let reason = "the stream was read already and cannot be read again; save it to a file first";
-            return Err(Error::malformed_file(&self.shared.paths[0], reason));
+            return Err(Error::malformed_file(self.path(), reason));
         }
-        if self.shared.format == Format::Folders {
-            return Ok(Box::new(FolderReader { reading: Arc::clone(&self.shared.folders), next: 0 }));
-        }
-        Ok(Box::new(FileReader { shared: Arc::clone(&self.shared), once, next: 0, current: Current::None }))
+        let shared = Arc::clone(files);
+        Ok(match files.format {
+            Format::Folders => Box::new(FolderReader { shared, next: 0 }),
+            _ => Box::new(FileReader { shared, once, next: 0, current: Current::None }),
+        })
     }
 
     /// Hands every document to `each`, in order. A malformed record stops the walk or is counted, as
@@ -82,6 +116,7 @@ impl Corpus {
         let mut tally = Tally::default();
         let mut failure = None;
         let mut batches = self.batches()?;
+        let on_error = batches.on_error();
         while let Some(batch) = batches.next_batch()? {
             batch.visit(&mut |document| {
                 let done = document.map(|document| (!document.labels.is_empty(), document));
@@ -90,7 +125,7 @@ impl Corpus {
                         tally.documents += 1;
                         tally.labelled += u64::from(labelled);
                     }),
-                    Err(error) if self.shared.options.on_error == OnError::Skip => {
+                    Err(error) if on_error == OnError::Skip => {
                         tally.skipped.add(&error);
                         Ok(())
                     }
@@ -113,42 +148,51 @@ impl Corpus {
 
     /// The error for a corpus in which no document was found.
     pub fn no_documents(&self, skipped: &Skipped) -> Error {
-        let reason = match skipped.first.first() {
-            Some(first) => format!("all {} records are malformed; the first: {first}", skipped.count),
-            None => {
-                format!("there is no document; is the format {} right? Another one is given with --from", self.format())
+        let reason = match (skipped.first.first(), self.format()) {
+            (Some(first), _) => format!("all {} records are malformed; the first: {first}", skipped.count),
+            (None, Some(format)) => {
+                format!("there is no document; is the format {format} right? Another one is given with --from")
             }
+            (None, None) => "there is no document".to_owned(),
         };
-        Error::malformed_file(self.first_path(), reason)
+        Error::malformed_file(self.path(), reason)
     }
 
     /// The error for a corpus in which no document has a label.
     pub fn no_labels(&self) -> Error {
         let hint = match self.format() {
-            Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet => "name their field with --labels-field",
-            Format::Lyrl => "give the topics with --qrels",
-            Format::FastText => "name what labels begin with by --label-prefix",
+            Some(Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet) => "name their field with --labels-field",
+            Some(Format::Lyrl) => "give the topics with --qrels",
+            Some(Format::FastText) => "name what labels begin with by --label-prefix",
             _ => "give a corpus with labels",
         };
-        Error::malformed_file(self.first_path(), format!("no document has a label; {hint}"))
+        Error::malformed_file(self.path(), format!("no document has a label; {hint}"))
     }
 
-    fn first_path(&self) -> &Path {
-        self.shared.paths.first().map_or(Path::new("corpus"), PathBuf::as_path)
+    /// The first of its paths, as the user named it.
+    fn path(&self) -> &Path {
+        match &self.origin {
+            Origin::Files { files, .. } => files.paths.first().map_or(Path::new("corpus"), PathBuf::as_path),
+            Origin::BuiltIn { path, .. } => path,
+        }
     }
 }
 
 struct FolderReader {
-    reading: Arc<folders::Reading>,
+    shared: Arc<Shared>,
     next: usize,
 }
 
 impl Batches for FolderReader {
     fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
-        Ok(Files::from(&self.reading, self.next).map(|(batch, next)| {
+        Ok(Files::from(&self.shared.folders, self.next).map(|(batch, next)| {
             self.next = next;
             Box::new(batch) as Box<dyn Batch>
         }))
+    }
+
+    fn on_error(&self) -> OnError {
+        self.shared.options.on_error
     }
 }
 
@@ -167,6 +211,10 @@ enum Current {
 }
 
 impl Batches for FileReader {
+    fn on_error(&self) -> OnError {
+        self.shared.options.on_error
+    }
+
     fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
         loop {
             match &mut self.current {

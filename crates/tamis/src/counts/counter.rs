@@ -39,13 +39,11 @@ pub struct CountOptions {
     pub memory: usize,
     /// Only these terms are counted; lengths still count every token (method 6).
     pub vocabulary: Option<Arc<Vocabulary>>,
-    /// What a malformed record does.
-    pub on_error: OnError,
 }
 
 impl Default for CountOptions {
     fn default() -> Self {
-        Self { text: TextOptions::default(), memory: 4 << 30, vocabulary: None, on_error: OnError::Stop }
+        Self { text: TextOptions::default(), memory: 4 << 30, vocabulary: None }
     }
 }
 
@@ -124,6 +122,10 @@ impl Batches for Peeked {
             None => self.rest.next_batch(),
         }
     }
+
+    fn on_error(&self) -> OnError {
+        self.rest.on_error()
+    }
 }
 
 fn run(source: Box<dyn Batches>, options: &CountOptions, progress: &dyn Progress, mode: Mode) -> Result<Merger> {
@@ -131,6 +133,7 @@ fn run(source: Box<dyn Batches>, options: &CountOptions, progress: &dyn Progress
     let threads = rayon::current_num_threads();
     progress.start("counting", None);
     let shared = Shared {
+        on_error: source.on_error(),
         source: Mutex::new((source, 0)),
         state: Mutex::new(State {
             pending: BTreeMap::new(),
@@ -168,6 +171,7 @@ struct Shared {
     merged: Condvar,
     stop: AtomicBool,
     only_training: bool,
+    on_error: OnError,
 }
 
 struct State {
@@ -222,7 +226,7 @@ fn work(number: usize, shared: &Shared, options: &CountOptions, private: usize, 
         batch.visit(&mut |record| {
             let document = match record {
                 Ok(document) => document,
-                Err(error) if options.on_error == OnError::Skip => {
+                Err(error) if shared.on_error == OnError::Skip => {
                     counted.skipped.add(&error);
                     return ControlFlow::Continue(());
                 }

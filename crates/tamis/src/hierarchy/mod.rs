@@ -6,4 +6,4 @@ pub mod progressive;
 mod taxonomy;
 
 pub use progressive::{ProgressiveModel, ProgressiveOptions};
-pub use taxonomy::{NodeRecord, ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};
+pub use taxonomy::{GivenTaxonomy, NodeRecord, ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};

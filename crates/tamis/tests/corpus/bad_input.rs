@@ -77,7 +77,7 @@ fn empty_corpora() {
     let empty = open(&parts, &ReadOptions::default()).unwrap_err();
     assert_eq!(message(empty), "the corpus is empty: all 2 files have no content");
     let nothing = open(&[], &ReadOptions::default()).unwrap_err();
-    assert_eq!(message(nothing), "no corpus was named; give a file, a folder or - for standard input");
+    assert_eq!(message(nothing), "no corpus was named; give a file, a folder, - for standard input or synth:topics");
     let skip = ReadOptions { on_error: OnError::Skip, ..ReadOptions::default() };
     assert_eq!(
         error_with("bad.jsonl", "{}\n{}\n", &skip).split("; the first: ").next(),

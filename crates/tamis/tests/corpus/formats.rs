@@ -176,7 +176,7 @@ fn a_folder_for_each_label() {
     folder.file("comp/graphics/1.gz", compressed(b"two", ".gz"));
     folder.file("comp/1", "");
     let root = folder.path("");
-    assert_eq!(corpus(&root).format(), Format::Folders);
+    assert_eq!(corpus(&root).format(), Some(Format::Folders));
     let expected = [
         text("alt.atheism/1", "one", &["alt.atheism"]),
         text("comp/1", "", &["comp"]),
@@ -240,7 +240,7 @@ fn a_taxonomy_beside_the_corpus_is_not_a_corpus() {
     folder.file("corpus.jsonl", "{\"text\": \"1\"}\n");
     folder.file("topics.taxonomy.tsv", "a\tb\n");
     folder.file("LICENSE", "free");
-    assert_eq!(corpus(&folder.path("")).format(), Format::Jsonl);
+    assert_eq!(corpus(&folder.path("")).format(), Some(Format::Jsonl));
 }
 
 #[test]
@@ -422,7 +422,7 @@ fn a_stream_is_read_once() {
     };
     let writer = write(&path);
     let corpus = corpus(&path);
-    assert_eq!(corpus.format(), Format::Jsonl);
+    assert_eq!(corpus.format(), Some(Format::Jsonl));
     assert!(!corpus.is_rereadable());
     assert_eq!(corpus.for_each(|_| Ok(())).unwrap().documents, 2);
     writer.join().unwrap().unwrap();

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod formats;
+mod opened;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod round_trip;

@@ -114,6 +114,16 @@ impl SynthOptions {
     pub fn of(shape: Shape) -> Self {
         Self { documents: shape.usual_documents(), seed: 1, shape, test_share: 0.3 }
     }
+
+    /// The corpus of a name such as `topics` or `rcv1:3000`: a shape and, when not the usual, a number of documents.
+    pub fn named(name: &str, seed: u64) -> Result<Self> {
+        let (shape, documents) = name.split_once(':').map_or((name, None), |(shape, n)| (shape, Some(n)));
+        let options = Self { seed, ..Self::of(shape.parse()?) };
+        let Some(given) = documents else { return Ok(options) };
+        let documents = given.replace(['_', ','], "").parse();
+        let documents = documents.map_err(|_| Error::data(format!("{given:?} is not a number of documents")))?;
+        Ok(Self { documents, ..options })
+    }
 }
 
 /// Draws any document of a corpus by its number.

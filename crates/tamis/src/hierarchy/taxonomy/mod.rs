@@ -1,6 +1,7 @@
 //! A forest of labels: who is whose parent, and which path leads to a node (method 10).
 
 mod build;
+mod given;
 mod names;
 mod read;
 
@@ -9,6 +10,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 pub use build::ParentPolicy;
+pub use given::GivenTaxonomy;
 pub use names::Separator;
 pub use read::{TaxonomyFormat, TaxonomyOptions};
 
