@@ -145,7 +145,7 @@ class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             "step": self.step,
             "answers": self.answers if labels.multilabel else "one",
             "negatives": self.negatives,
-            "per_node": self.per_node,
+            "per_node": self.per_node or None,
         }
         self._filter = nodes.tune(
             held_out, margins, folds, self._states, self.threshold, json.dumps(options), _inputs.how(self)

@@ -8,12 +8,13 @@ use pyo3::prelude::*;
 use tamis::counts::{Counts, Vocabulary};
 use tamis::hierarchy::pipeline;
 use tamis::hierarchy::pipeline::{Imbalance, Method, ScoreTable, select_with};
-use tamis::hierarchy::progressive::{Answers, NodeDocuments, NodeScores, NodeState, ScoreFilter, TrainingOptions};
-use tamis::hierarchy::{ProgressiveOptions, Taxonomy, TaxonomyOptions};
+use tamis::hierarchy::progressive::{NodeDocuments, NodeScores, NodeState, ScoreFilter, TrainingOptions};
+use tamis::hierarchy::{Taxonomy, TaxonomyOptions};
+use tamis::model::{FitOptions, HierarchyOptions};
 
 use crate::arrays::{Decided, Sets};
 use crate::errors::{self, options, to_py};
-use crate::fitting::{Hierarchy, taxonomy, without_words};
+use crate::fitting::{taxonomy, without_words};
 use crate::work::{How, run};
 
 /// Child and parent by line of a taxonomy file.
@@ -101,15 +102,10 @@ impl PyNodes {
         hierarchy: &str,
         how: How,
     ) -> PyResult<PyFilter> {
-        let hierarchy: Hierarchy = options(hierarchy)?;
-        let mut progressive =
-            ProgressiveOptions { method: method.parse::<Method>().map_err(to_py)?, ..ProgressiveOptions::default() };
-        hierarchy.apply(&mut progressive).map_err(to_py)?;
-        let rows: Vec<usize> = (0..self.counts.len()).collect();
-        progressive.answers = match &hierarchy.answers {
-            Some(answers) => answers.parse().map_err(to_py)?,
-            None => Answers::of_documents(&self.counts, &rows, true),
-        };
+        let hierarchy: HierarchyOptions = options(hierarchy)?;
+        let method = method.parse::<Method>().map_err(to_py)?;
+        let asked = FitOptions { threshold: Some(method.into()), hierarchy, ..FitOptions::default() };
+        let progressive = asked.progressive(&self.counts, &self.counts.rows()).map_err(to_py)?;
         let states = states
             .iter()
             .map(|s| match s {

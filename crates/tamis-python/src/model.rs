@@ -10,18 +10,20 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
 use serde_json::json;
-use tamis::classify::{ClassifierSpec, Fitted, Query, Scored, Scratch};
-use tamis::corpus::Body;
+use tamis::classify::{ClassifierSpec, Query, Scored};
+use tamis::corpus::Document;
 use tamis::counts::{CountOptions, Documents, Entries, count};
-use tamis::model::{Model, Reason};
+use tamis::hierarchy::GivenTaxonomy;
+use tamis::measure::{Measure, Resampling};
+use tamis::model::{EvaluateOptions, FitOptions, How, Labeller, Memory, Model, Ranker, WhyAsked};
 use tamis::threshold::Threshold;
 use tamis::{Error, Result};
 
 use crate::arrays::{Decided, Matrix, Sets, with_view};
 use crate::errors::{self, options, to_py};
-use crate::fitting::{Fitting, fit_counts, fit_matrix};
-use crate::texts::{Source, Texts, column, labelled, text_options};
-use crate::work::{How, run};
+use crate::fitting::{fit_matrix, report};
+use crate::texts::{Labelled as Unlabelled, Source, Texts, column, labelled, text_options};
+use crate::work::{How as Work, run};
 
 /// Dense scores, decided labels, and whether each document has a word that the model knows.
 type Labelled<'py> = (
@@ -95,36 +97,30 @@ impl PyModel {
     fn label_texts<'py>(
         &self,
         py: Python<'py>,
-        texts: &Texts,
-        documents: usize,
+        texts: Texts,
         absent: Option<f64>,
-        how: How,
+        how: Work,
     ) -> PyResult<Labelled<'py>> {
         let model = &self.model;
         let collector = Collector { labels: model.labels.len(), absent };
+        let total = texts.len() as u64;
+        let source = Source::of(&Unlabelled::unlabelled(texts));
         let parts = run(py, how, |progress| {
-            model.labeller()?;
-            progress.start("labelling", Some(documents as u64));
-            (0..documents.div_ceil(BLOCK))
-                .into_par_iter()
-                .map_init(
-                    || model.labeller(),
-                    |labeller, block| {
-                        if progress.cancelled() {
-                            return Err(Error::Interrupted);
-                        }
-                        let labeller = labeller.as_mut().map_err(|e| Error::data(e.to_string()))?;
-                        let mut kept = collector.start();
-                        let range = block * BLOCK..documents.min((block + 1) * BLOCK);
-                        progress.add(range.len() as u64);
-                        for at in range {
-                            let done = labeller.label(&Body::Text(texts.get(at).into()));
-                            collector.add(&mut kept, done.ranked, done.decided, done.known);
-                        }
-                        Ok(kept)
-                    },
-                )
-                .collect::<Result<Vec<Kept>>>()
+            progress.start("labelling", Some(total));
+            let collect = |kept: &mut Kept, labeller: &mut Labeller<'_>, document: &Document<'_>| {
+                let done = labeller.label(&document.body);
+                collector.add(kept, done.ranked, done.decided, done.known);
+            };
+            let mut parts = Vec::new();
+            for part in model.label_batches(source, || collector.start(), collect) {
+                if progress.cancelled() {
+                    return Err(Error::Interrupted);
+                }
+                let part = part?.value;
+                progress.add(part.known.len() as u64);
+                parts.push(part);
+            }
+            Ok(parts)
         })?;
         collector.finish(py, parts)
     }
@@ -141,17 +137,18 @@ impl PyModel {
         names: Vec<String>,
         text: &str,
         fitting: &str,
-        how: How,
+        how: Work,
     ) -> PyResult<(Self, String)> {
         let text = text_options(text)?;
-        let fitting: Fitting = options(fitting)?;
+        let fitting: FitOptions = options(fitting)?;
         let documents = labelled(texts, &labels, &names)?;
         let source = Source::of(&documents);
-        let (model, report) = run(py, how, move |progress| {
-            let (counts, _) = count(source, &CountOptions { text: text.clone(), ..CountOptions::default() }, progress)?;
-            fit_counts(&counts, &text, &fitting, progress)
+        let trained = run(py, how, move |progress| {
+            let (counts, _) = count(source, &CountOptions { text, ..CountOptions::default() }, progress)?;
+            fitting.fit(&counts, &counts.rows(), progress)
         })?;
-        Ok((Self { model }, errors::json(&report)?))
+        let report = errors::json(&report(&trained))?;
+        Ok((Self { model: trained.model }, report))
     }
 
     /// Fits a classifier to all columns of a matrix of counts. `lengths` are the documents' lengths where the matrix does
@@ -164,7 +161,7 @@ impl PyModel {
         labels: Sets<'_>,
         classifier: &str,
         threshold: Option<&str>,
-        how: How,
+        how: Work,
     ) -> PyResult<Self> {
         let classifier: ClassifierSpec = classifier.parse().map_err(to_py)?;
         let threshold = threshold.map(str::parse::<Threshold>).transpose().map_err(to_py)?;
@@ -191,10 +188,9 @@ impl PyModel {
         py: Python<'py>,
         texts: Vec<PyBackedStr>,
         absent: Option<f64>,
-        how: How,
+        how: Work,
     ) -> PyResult<Labelled<'py>> {
-        let documents = texts.len();
-        self.label_texts(py, &Texts::Strings(texts), documents, absent, how)
+        self.label_texts(py, Texts::Strings(texts), absent, how)
     }
 
     /// Labels an Arrow column of texts.
@@ -204,10 +200,10 @@ impl PyModel {
         offsets: PyReadonlyArray1<'py, i64>,
         bytes: PyReadonlyArray1<'py, u8>,
         absent: Option<f64>,
-        how: How,
+        how: Work,
     ) -> PyResult<Labelled<'py>> {
         let offsets = offsets.as_slice()?;
-        self.label_texts(py, &column(offsets, bytes.as_slice()?)?, offsets.len() - 1, absent, how)
+        self.label_texts(py, column(offsets, bytes.as_slice()?)?, absent, how)
     }
 
     /// Labels the rows of a matrix with the columns that the model was fitted to.
@@ -217,7 +213,7 @@ impl PyModel {
         matrix: Matrix<'py>,
         lengths: Option<PyReadonlyArray1<'py, i64>>,
         absent: Option<f64>,
-        how: How,
+        how: Work,
     ) -> PyResult<Labelled<'py>> {
         let model = &self.model;
         let mut feature_of = vec![u32::MAX; matrix.3];
@@ -255,7 +251,7 @@ impl PyModel {
                             b.counts.extend(b.row.iter().map(|e| e.1));
                             let length = lengths.map_or_else(|| view.row_sum(at) as u32, |l| l[at] as u32);
                             let query = Query { features: &b.features, counts: &b.counts, length };
-                            model.rank_and_decide(query, &mut b.scratch, &mut b.ranked, &mut b.decided);
+                            model.rank_and_decide(query, &mut b.memory, &mut b.ranked, &mut b.decided);
                             collector.add(&mut kept, &b.ranked, &b.decided, !b.features.is_empty());
                         }
                         Ok(kept)
@@ -282,23 +278,63 @@ impl PyModel {
         Some(out.into_pyarray(py))
     }
 
-    /// Why a text has its labels: for each its score and the words that speak for and against it.
-    fn explain(&self, text: &str, label: Option<&str>, top: usize) -> PyResult<String> {
+    /// Answers to texts as JSON lines: what `tamis classify` prints and the server answers. `best` gives so many labels whatever
+    /// the thresholds say, `ranked` so many with their scores, `why` is how many words and neighbours to say why with.
+    #[allow(clippy::too_many_arguments)]
+    fn answers(
+        &self,
+        py: Python<'_>,
+        texts: Vec<PyBackedStr>,
+        ids: Option<Vec<String>>,
+        best: Option<usize>,
+        ranked: usize,
+        why: Option<usize>,
+        label: Option<&str>,
+        spans: bool,
+        how: Work,
+    ) -> PyResult<Vec<String>> {
         let model = &self.model;
+        if let Some(ids) = ids.as_ref().filter(|ids| ids.len() != texts.len()) {
+            return Err(to_py(Error::invalid("ids", ids.len(), format!("there are {} documents", texts.len()))));
+        }
         let label = label.map(|name| model.find_label(name)).transpose().map_err(to_py)?;
-        let found = model.labeller().map_err(to_py)?.reasons(&Body::Text(text.into()), label);
-        let names = model.features();
-        let entry = |reason: Reason| {
-            json!({
-                "label": model.labels.name(reason.label),
-                "score": reason.score,
-                "threshold": reason.threshold,
-                "decided": reason.decided,
-                "words": reason.why.words.iter().take(top).map(|w| (names[w.feature as usize], w.adds)).collect::<Vec<_>>(),
-                "neighbours": reason.why.neighbours.iter().take(top).map(|n| (n.document, n.adds)).collect::<Vec<_>>(),
-            })
-        };
-        errors::json(&found.reasons.into_iter().map(entry).collect::<Vec<_>>())
+        let reasons = why.map(|top| WhyAsked { label, top, spans });
+        let asked = How { best, ranked, reasons };
+        let source = Source::of(&Unlabelled::unlabelled(Texts::Strings(texts)));
+        run(py, how, |_| {
+            let mut lines = Vec::new();
+            for answer in model.label(source, &asked) {
+                let mut answer = answer?;
+                answer.id = ids.as_ref().map(|ids| ids[lines.len()].as_str().into());
+                let line = serde_json::to_string(&answer);
+                lines.push(line.map_err(|e| Error::data(format!("an answer cannot be written as JSON: {e}")))?);
+            }
+            Ok(lines)
+        })
+    }
+
+    /// Judges the model on labelled texts; as JSON what `tamis evaluate --format json` prints.
+    fn evaluate(
+        &self,
+        py: Python<'_>,
+        texts: Vec<PyBackedStr>,
+        labels: Sets<'_>,
+        names: Vec<String>,
+        measures: Vec<String>,
+        taxonomy: Option<&str>,
+        per_label: bool,
+        intervals: Option<u64>,
+        how: Work,
+    ) -> PyResult<String> {
+        let measures = measures.iter().map(|name| name.parse()).collect::<Result<Vec<Measure>>>().map_err(to_py)?;
+        let taxonomy = taxonomy.map(options::<GivenTaxonomy>).transpose()?;
+        let asked = EvaluateOptions { measures, all_parts: true, taxonomy };
+        let source = Source::of(&labelled(texts, &labels, &names)?);
+        let resampling = intervals.map(|seed| Resampling { seed, ..Resampling::default() });
+        let model = &self.model;
+        let report =
+            run(py, how, |progress| model.evaluate(source, &asked, progress)?.report(per_label, resampling.as_ref()))?;
+        errors::json(&report)
     }
 
     /// The words with the largest weights for a label.
@@ -306,9 +342,8 @@ impl PyModel {
         let model = &self.model;
         let label = model.find_label(label).map_err(to_py)?;
         let words = model.label_words(&[label], top).map_err(to_py)?;
-        let names = model.features();
         let largest = words.into_iter().flat_map(|words| words.largest(top));
-        Ok(largest.map(|(f, weight)| (names[f as usize].to_owned(), weight)).collect())
+        Ok(largest.map(|(f, weight)| (model.word(f).to_owned(), weight)).collect())
     }
 
     /// Labels, in byte order.
@@ -333,7 +368,7 @@ impl PyModel {
             "thresholds": model.thresholds,
             "curves": model.curves,
             "text": model.text,
-            "progressive": matches!(model.classifier, Fitted::Progressive(_)),
+            "progressive": matches!(model.ranker, Ranker::Along(_)),
             "calibration": model.calibration.as_ref().map(|c| c.method().to_string()),
         }))
     }
@@ -375,7 +410,7 @@ struct Buffers {
     row: Vec<(u32, u32)>,
     features: Vec<u32>,
     counts: Vec<u32>,
-    scratch: Scratch,
+    memory: Memory,
     ranked: Vec<Scored>,
     decided: Vec<u32>,
 }

@@ -128,9 +128,16 @@ impl Labelled {
         let name_of = names.iter().filter_map(|name| sorted.id(name)).collect();
         Ok(Self { texts, labels, names: sorted, name_of })
     }
+
+    /// Texts that nobody has labelled.
+    pub(crate) fn unlabelled(texts: Texts) -> Arc<Self> {
+        let mut labels = Csr::new(0);
+        (0..texts.len()).for_each(|_| labels.push_row([]));
+        Arc::new(Self { texts, labels, names: Vocabulary::default(), name_of: Vec::new() })
+    }
 }
 
-/// Hands documents out in batches of about the usual size.
+/// Hands documents out in batches of about the usual size. They are named by their rows, from 0 as Python counts.
 pub(crate) struct Source {
     documents: Arc<Labelled>,
     next: usize,
@@ -167,7 +174,8 @@ impl Batch for Part {
         let Labelled { texts, labels, names, name_of } = &*self.documents;
         for at in self.range.clone() {
             let labels = labels.row_indices(at).iter().map(|&l| Cow::Borrowed(names.name(name_of[l as usize])));
-            let document = Document { labels: labels.collect(), ..unlabelled(texts.get(at)) };
+            let id = Cow::Owned(at.to_string());
+            let document = Document { id, labels: labels.collect(), ..unlabelled(texts.get(at)) };
             if visit(Ok(document)).is_break() {
                 return;
             }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tamis::classify::{Fitted, Linear, LinearParts, Outputs, Store, Weighter, Weighting, Weights};
 use tamis::corpus::Body;
 use tamis::counts::Vocabulary;
-use tamis::model::{Model, TrainingSummary};
+use tamis::model::{Model, ModelParts, Ranker, TrainingSummary};
 use tamis::terms::TextOptions;
 use tamis::threshold::{Threshold, Thresholds};
 
@@ -204,7 +204,7 @@ fn closed(address: SocketAddr, bodies: &[Vec<u8>], connections: usize, time: Dur
 
 fn latency_over_the_library(model: &Path, address: SocketAddr, texts: &[String], bodies: &[Vec<u8>]) {
     let model = Model::read(model).expect("a model");
-    let mut labeller = model.labeller().expect("a labeller");
+    let mut labeller = model.labeller();
     let mut library = |texts: &[String]| {
         let mut times: Vec<Duration> = texts
             .iter()
@@ -392,13 +392,14 @@ fn large() -> Model {
         every: Vec::new(),
         common: Vec::new(),
     });
-    Model {
+    Model::new(ModelParts {
         text: TextOptions::default(),
         terms: Arc::new(Vocabulary::from_sorted((0..FEATURES).map(|f| format!("w{f:05}")))),
         feature_of: (0..FEATURES as u32).collect(),
         labels: Arc::new(labels),
         taxonomy: None,
-        classifier: Fitted::Linear(linear.expect("a model")),
+        ranker: Ranker::Flat(Fitted::Linear(linear.expect("a model"))),
+        neighbours: Vec::new(),
         thresholds: Thresholds::untuned(Threshold::rcut(1)).expect("thresholds"),
         curves: Vec::new(),
         calibration: None,
@@ -415,5 +416,6 @@ fn large() -> Model {
             quality: Vec::new(),
             folds: 0,
         },
-    }
+    })
+    .expect("parts that belong together")
 }

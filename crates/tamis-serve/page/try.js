@@ -204,9 +204,9 @@ export class Trying {
     const { text } = this.result;
     if (label === null) { byId("why").hidden = true; return; }
     try {
-      const { explained } = await post("v1/explain", { model: this.model, text, label, top: 12, spans: true }, signal);
+      const { reasons } = await post("v1/explain", { model: this.model, text, label, top: 12, spans: true }, signal);
       problem("why-problem", null);
-      const why = explained[0];
+      const why = reasons[0];
       const name = this.names.get(label) ?? label;
       byId("why-title").textContent = `Why ${name}`;
       drawReading(byId("reading"), text, why.spans, name);
@@ -214,7 +214,7 @@ export class Trying {
       if (words.length) drawDiverging(byId("words"), words);
       else byId("words").replaceChildren(el("p", { class: "mute small" }, this.result.known ? "No single word tips the scale for this label." : "None of the words is known to the model."));
       if (why.neighbours?.length) {
-        const list = why.neighbours.slice(0, 5).map((n) => `no. ${n.document} (${number(n.adds)})`).join(", ");
+        const list = why.neighbours.slice(0, 5).map((n) => `${n.document} (${number(n.adds)})`).join(", ");
         byId("words").append(el("p", { class: "mute small" }, `Nearest training documents with this label: ${list}. A word’s bar is how far the score falls without it.`));
       }
     } catch (error) {

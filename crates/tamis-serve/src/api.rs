@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
+use tamis::model::How;
 
 use crate::App;
 use crate::gate::Deadline;
@@ -154,7 +155,7 @@ fn log_text(app: &App, text: &str) {
         (String = "application/x-ndjson"),
     )),
     responses((status = 200, description = "The labels", content(
-        (crate::wire::ClassifiedOne = "application/json"),
+        (crate::wire::AnsweredOne = "application/json"),
         (String = "application/x-ndjson"),
     )))
 )]
@@ -192,7 +193,8 @@ pub(crate) async fn classify(
         }
         documents.iter().filter_map(|d| d.text.as_deref()).for_each(|text| log_text(&app, text));
         let count = documents.len() as u64;
-        let work = move || model.classify_many(&documents, top, deadline);
+        let how = How { ranked: top as usize, ..How::default() };
+        let work = move || model.answer_many(&documents, &how, deadline);
         let done = app.gate.compute(false, size, deadline, work).await?;
         app.metrics.documents.fetch_add(count, Ordering::Relaxed);
         return Ok(answer(done));
@@ -203,7 +205,7 @@ pub(crate) async fn classify(
     let quick = model.is_quick();
     let work = move || {
         let body = body(asked.text.as_deref(), asked.tokens.as_deref()).map_err(Problem::invalid)?;
-        model.classify_one(asked.id.as_deref(), &body, top)
+        model.answer(asked.id.as_deref(), &body, &How { ranked: top as usize, ..How::default() })
     };
     let done = app.gate.compute(quick, size, deadline, work).await?;
     app.metrics.documents.fetch_add(1, Ordering::Relaxed);
@@ -213,7 +215,7 @@ pub(crate) async fn classify(
 /// The words that decided.
 #[utoipa::path(
     post, path = "/v1/explain", request_body = ExplainRequest,
-    responses((status = 200, description = "Why", body = crate::wire::Explained))
+    responses((status = 200, description = "Why", body = crate::wire::AnsweredOne))
 )]
 pub(crate) async fn explain(State(app): Shared, headers: HeaderMap, request: Request) -> Answer {
     is_json(&headers)?;

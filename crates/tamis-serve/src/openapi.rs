@@ -27,7 +27,7 @@ use crate::{api, problem, wire};
         api::readyz,
         api::metrics
     ),
-    components(schemas(problem::Problem, wire::ClassifiedMany, wire::DocumentIn))
+    components(schemas(problem::Problem, wire::AnsweredMany, wire::DocumentIn))
 )]
 struct Document;
 
@@ -43,7 +43,7 @@ pub fn document() -> Value {
     let answer = "/paths/~1v1~1classify/post/responses/200/content/application~1json/schema";
     if let Some(schema) = document.pointer_mut(answer) {
         *schema = json!({ "oneOf": [
-            { "$ref": "#/components/schemas/ClassifiedOne" }, { "$ref": "#/components/schemas/ClassifiedMany" }
+            { "$ref": "#/components/schemas/AnsweredOne" }, { "$ref": "#/components/schemas/AnsweredMany" }
         ] });
     }
     let problem = |description: &str| {

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::BytesMut;
 use futures_util::{StreamExt, stream};
 use http_body_util::BodyExt;
+use tamis::model::How;
 
 use crate::App;
 use crate::gate::Deadline;
@@ -129,7 +130,8 @@ async fn work(app: &App, model: Arc<Served>, piece: Piece, top: u32) -> Result<B
     let deadline = Deadline::after(app.options.limits.time);
     let compute = move || {
         let mut done = Vec::with_capacity(piece.lines.len() / 4);
-        let count = model.classify_lines(&piece.lines, piece.first, top, &mut done)?;
+        let how = How { ranked: top as usize, ..How::default() };
+        let count = model.answer_lines(&piece.lines, piece.first, &how, &mut done)?;
         Ok((done, count))
     };
     let (done, count) = app.gate.compute(false, PIECE, deadline, compute).await?;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use tamis::model::Answer;
 use utoipa::{IntoParams, ToSchema};
 
 /// A field that may be left out, and is not null when it is there.
@@ -187,146 +188,22 @@ pub(crate) struct FeatureQuery {
     pub(crate) top: Option<u32>,
 }
 
-/// The labels of a document.
+/// The answer to one document.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Labelled<'a> {
-    /// As it was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(crate) id: Option<&'a str>,
-    /// The labels it gets, best first.
-    pub(crate) labels: Vec<&'a str>,
-    /// With a taxonomy: the path to each of them, root first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(crate) paths: Option<Vec<Vec<&'a str>>>,
-    /// The best labels, where `top` asked for them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(crate) ranked: Option<Vec<Ranked<'a>>>,
-    /// Whether it has a word that the model knows. If not, the labels are not about this text.
-    pub(crate) known: bool,
-}
-
-/// A label and its score.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Ranked<'a> {
-    /// The label.
-    pub(crate) label: &'a str,
-    /// Its score; what it means depends on the classifier.
-    pub(crate) score: f64,
-    /// What the score must reach. Null where labels are not decided by thresholds of their own, or this one is never
-    /// given.
-    pub(crate) threshold: Option<f64>,
-    /// How probable it is, where the model has learned that.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(crate) probability: Option<f64>,
-    /// Whether the document gets it.
-    pub(crate) decided: bool,
-    /// With a classifier for each node of a taxonomy: the way to the label, root first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(crate) steps: Option<Vec<StepOut<'a>>>,
-}
-
-/// A node on the way to a label.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct StepOut<'a> {
-    /// The node.
-    pub(crate) label: &'a str,
-    /// Its score, from 0 to 1.
-    pub(crate) score: f64,
-    /// What the score must reach here on the way to the label; null when nothing reaches it.
-    pub(crate) threshold: Option<f64>,
-}
-
-/// The labels of one document.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ClassifiedOne<'a> {
+pub(crate) struct AnsweredOne<'a> {
     /// The model that was used.
     pub(crate) model: &'a str,
     #[serde(flatten)]
-    pub(crate) document: Labelled<'a>,
+    pub(crate) answer: Answer<'a>,
 }
 
-/// The labels of several documents, in their order.
+/// The answers to several documents, in their order.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ClassifiedMany<'a> {
+pub(crate) struct AnsweredMany<'a> {
     /// The model that was used.
     pub(crate) model: &'a str,
     /// One for each document.
-    pub(crate) documents: Vec<Labelled<'a>>,
-}
-
-/// Why a text has its labels.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Explained<'a> {
-    /// The model that was used.
-    pub(crate) model: &'a str,
-    /// The labels the text gets, best first.
-    pub(crate) labels: Vec<&'a str>,
-    /// Whether it has a word that the model knows.
-    pub(crate) known: bool,
-    /// One for each label that was asked for, best first.
-    pub(crate) explained: Vec<ExplainedLabel<'a>>,
-}
-
-/// Why a text has its score for a label.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ExplainedLabel<'a> {
-    /// The label.
-    pub(crate) label: &'a str,
-    /// Its score, along a taxonomy that of the node itself; null when the classifier gives none (no neighbour carries the
-    /// label).
-    pub(crate) score: Option<f64>,
-    /// What the score must reach.
-    pub(crate) threshold: Option<f64>,
-    /// Whether the text gets it.
-    pub(crate) decided: bool,
-    /// What the label has without any word; null for neighbours.
-    pub(crate) bias: Option<f64>,
-    /// Words by how much they say, most first.
-    pub(crate) words: Vec<Word<'a>>,
-    /// Where they are in the text, in order, when `spans` asked for it: the first 100,000. Spans of n-grams may overlap.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(crate) spans: Option<Vec<Span>>,
-    /// For neighbours: the training documents that voted for the label.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(crate) neighbours: Option<Vec<NeighbourOut>>,
-}
-
-/// A word and what it adds.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Word<'a> {
-    /// The word, as the model knows it.
-    pub(crate) word: &'a str,
-    /// How often the text has it.
-    pub(crate) count: u32,
-    /// What it adds to the score; below 0 when it speaks against the label.
-    pub(crate) adds: f64,
-}
-
-/// A place in the text and what it adds.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Span {
-    /// First character, counted in Unicode code points from 0.
-    pub(crate) start: usize,
-    /// After the last character.
-    pub(crate) end: usize,
-    /// What this occurrence adds to the score.
-    pub(crate) adds: f64,
-}
-
-/// A training document that voted.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct NeighbourOut {
-    /// Its place among the training documents, from 1.
-    pub(crate) document: u32,
-    /// Its share of the score.
-    pub(crate) adds: f64,
+    pub(crate) documents: Vec<Answer<'a>>,
 }
 
 /// What a model is, in short.

@@ -13,14 +13,15 @@ use common::{best, data, peak_mb, report, with_threads};
 use tamis::Silent;
 use tamis::classify::svm::Loss;
 use tamis::classify::{
-    BayesOptions, ClassifierSpec, Fitted, Knn, KnnOptions, Problem, SvmOptions, Weighter, Weighting, rank_all,
+    BayesOptions, ClassifierSpec, Knn, KnnOptions, Problem, SvmOptions, Weighter, Weighting, rank_all,
 };
 use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::corpus::{Body, Corpus, Encoding, Part, ReadOptions, open};
 use tamis::counts::SplitPlan;
 use tamis::counts::{CountOptions, Counts, count};
 use tamis::features::Selector;
-use tamis::model::{FitOptions, Model, Size, fit};
+use tamis::features::Size;
+use tamis::model::{FitOptions, Model, Ranker};
 use tamis::threshold::Threshold;
 
 fn folder() -> PathBuf {
@@ -160,24 +161,21 @@ fn text() {
     let input = folder().join("test.jsonl");
     std::fs::write(&input, lines.repeat(4)).expect("documents");
     let documents = test.len() * 4;
-    let text_options = CountOptions::default().text;
     for (name, size) in
         [("all words", Size::All), ("20,000 words", Size::Top(20_000)), ("5,000 words", Size::Top(5000))]
     {
         let options = FitOptions {
-            selector: Some("chi2max".parse().expect("a selector")),
-            size,
+            by: Some("chi2max".parse().expect("a selector")),
+            features: Some(size),
             classifier: Some("svm(loss=squared)".parse::<ClassifierSpec>().expect("a classifier")),
-            threshold: Some(Threshold::rcut(1)),
-            folds: 0,
+            threshold: Some(Threshold::rcut(1).into()),
+            folds: Some(0),
             ..FitOptions::default()
         };
-        let mut model = fit(&counts, &train, &text_options, None, &options, &Silent).expect("a model").model;
-        for quantised in [false, true] {
-            if quantised {
-                model.classifier = quantised_copy(&model.classifier);
-            }
-            let what = format!("20news, {name}{}", if quantised { ", 8 bits" } else { "" });
+        for quantise in [false, true] {
+            let options = FitOptions { quantise, ..options.clone() };
+            let model = options.fit(&counts, &train, &Silent).expect("a model").model;
+            let what = format!("20news, {name}{}", if quantise { ", 8 bits" } else { "" });
             let path = folder().join("model.tamis");
             model.write(&path).expect("a model file");
             report(
@@ -202,7 +200,7 @@ fn text() {
                 "docs/s",
                 "the whole program, start and model included",
             );
-            let mut labeller = model.labeller().expect("a labeller");
+            let mut labeller = model.labeller();
             let (seconds, ()) = best(3, || {
                 for text in &texts {
                     std::hint::black_box(labeller.label(&Body::Text(text.as_str().into())));
@@ -213,19 +211,12 @@ fn text() {
     }
 }
 
-fn quantised_copy(classifier: &Fitted) -> Fitted {
-    match classifier {
-        Fitted::Linear(linear) => Fitted::Linear(linear.quantised().expect("8-bit weights")),
-        _ => unreachable!("the benchmark fits linear models"),
-    }
-}
-
 fn accuracy(model: &Model, counts: &Counts, test: &[usize]) -> f64 {
     let terms: Vec<u32> = model.features().iter().filter_map(|t| counts.vocabulary.id(t)).collect();
     let test = Problem::new(counts, test, &terms);
-    let right = rank_all(&model.classifier, &test, |_, ranked, truth| {
-        ranked.first().is_some_and(|best| truth.contains(&best.label))
-    });
+    let Ranker::Flat(classifier) = &model.ranker else { unreachable!("no taxonomy was given") };
+    let right =
+        rank_all(classifier, &test, |_, ranked, truth| ranked.first().is_some_and(|best| truth.contains(&best.label)));
     right.iter().filter(|r| **r).count() as f64 / test.documents() as f64
 }
 

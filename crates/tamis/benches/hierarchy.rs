@@ -7,21 +7,22 @@ use std::time::Instant;
 
 use common::{data, peak_mb, report};
 use tamis::Silent;
-use tamis::classify::{ClassifierSpec, Fitted, Problem, Scratch};
+use tamis::classify::{ClassifierSpec, Problem};
 use tamis::corpus::{ReadOptions, open};
 use tamis::counts::SplitPlan;
 use tamis::counts::{CountOptions, Counts, count};
+use tamis::features::Size;
 use tamis::hierarchy::pipeline::Method;
 use tamis::hierarchy::progressive::Answers;
-use tamis::hierarchy::{ProgressiveOptions, Taxonomy, TaxonomyOptions};
-use tamis::model::{FitOptions, Model, Size, fit, fit_taxonomy};
+use tamis::hierarchy::{GivenTaxonomy, Taxonomy, TaxonomyOptions};
+use tamis::model::{FitOptions, HierarchyOptions, Memory, Model, ModelParts, Ranker};
 use tamis::threshold::Threshold;
 
 /// hF1, and the share of documents whose decided labels are exactly the true ones.
 fn judge(model: &Model, taxonomy: &Taxonomy, counts: &Counts, test: &[usize]) -> (f64, f64) {
     let terms: Vec<u32> = model.features().iter().map(|t| counts.vocabulary.id(t).unwrap()).collect();
     let problem = Problem::new(counts, test, &terms);
-    let (mut scratch, mut ranked, mut decided) = (Scratch::default(), Vec::new(), Vec::new());
+    let (mut scratch, mut ranked, mut decided) = (Memory::default(), Vec::new(), Vec::new());
     let (mut shared, mut given, mut wanted, mut exact) = (0, 0, 0, 0);
     for (at, &row) in test.iter().enumerate() {
         model.rank_and_decide(problem.query(at), &mut scratch, &mut ranked, &mut decided);
@@ -42,20 +43,36 @@ fn judge(model: &Model, taxonomy: &Taxonomy, counts: &Counts, test: &[usize]) ->
 
 const PARTS: [&str; 3] = ["progressive", "progressive, 200 words and 1000 documents a node", "flat svm"];
 
-/// Progressive filtering of a part; none for the flat one.
-fn options_of(part: &str) -> Option<ProgressiveOptions> {
+/// The options of a part.
+fn options_of(part: &str, taxonomy: Taxonomy) -> FitOptions {
+    let along = FitOptions {
+        taxonomy: Some(GivenTaxonomy::Tree(taxonomy)),
+        threshold: Some(Method::Tsa.into()),
+        ..FitOptions::default()
+    };
     match PARTS.iter().position(|p| *p == part).expect("a part of this benchmark") {
-        0 => Some(ProgressiveOptions { method: Method::Tsa, ..ProgressiveOptions::default() }),
-        1 => Some(ProgressiveOptions { least_utility: 0.1, ..ProgressiveOptions::paper() }),
-        _ => None,
+        0 => along,
+        1 => FitOptions {
+            by: Some("ig".parse().unwrap()),
+            features: Some(Size::Top(200)),
+            hierarchy: HierarchyOptions { per_node: Some(1000), ..HierarchyOptions::default() },
+            ..along
+        },
+        _ => FitOptions {
+            by: Some("chi2max".parse().unwrap()),
+            features: Some(Size::All),
+            classifier: Some("svm".parse::<ClassifierSpec>().unwrap()),
+            threshold: Some(Threshold::rcut(1).into()),
+            folds: Some(0),
+            ..along
+        },
     }
 }
 
 /// Newest fifth of the given documents as test.
 fn newest(counts: &Counts, rows: &[usize]) -> (Vec<usize>, Vec<usize>) {
-    let split = SplitPlan::Newest(0.2).splits(&counts.select(rows), 1).unwrap().remove(0);
-    let rows = |places: Vec<usize>| places.into_iter().map(|p| rows[p]).collect();
-    (rows(split.train), rows(split.test))
+    let split = SplitPlan::Newest(0.2).splits_of(counts, rows, 1).unwrap().remove(0);
+    (split.train, split.test)
 }
 
 /// Without arguments all parts, each in its own process. `PART` runs one. `validate PART [JSON]` runs it on training
@@ -74,36 +91,24 @@ fn main() {
         args.remove(0);
     }
     let name = args[0].as_str();
-    let options = match args.get(1) {
-        Some(json) => Some(serde_json::from_str(json).unwrap()),
-        None => options_of(name),
-    };
     let corpus = open(&[data("advisories/advisories.jsonl")], &ReadOptions::default()).unwrap();
     let (counts, _) = count(corpus.batches().unwrap(), &CountOptions::default(), &Silent).unwrap();
     let taxonomy = Taxonomy::open(data("advisories/cwe.taxonomy.tsv"), &TaxonomyOptions::default()).unwrap();
-    let (mut train, mut test) = newest(&counts, &(0..counts.len()).collect::<Vec<_>>());
+    let (mut train, mut test) = newest(&counts, &counts.rows());
     if validate {
         (train, test) = newest(&counts, &train);
     }
-    let text = CountOptions::default().text;
-    let begin = Instant::now();
-    let mut model = match options {
-        Some(options) => fit_taxonomy(&counts, &train, &text, &taxonomy, &options, &Silent).unwrap().model,
-        None => {
-            let flat = FitOptions {
-                selector: Some("chi2max".parse().unwrap()),
-                size: Size::All,
-                classifier: Some("svm".parse::<ClassifierSpec>().unwrap()),
-                threshold: Some(Threshold::rcut(1)),
-                folds: 0,
-                ..FitOptions::default()
-            };
-            fit(&counts, &train, &text, Some(taxonomy.clone()), &flat, &Silent).unwrap().model
+    let options = match args.get(1) {
+        Some(json) => {
+            FitOptions { taxonomy: Some(GivenTaxonomy::Tree(taxonomy.clone())), ..serde_json::from_str(json).unwrap() }
         }
+        None => options_of(name, taxonomy.clone()),
     };
+    let begin = Instant::now();
+    let model = options.fit(&counts, &train, &Silent).unwrap().model;
     report(&format!("{name}: fit"), begin.elapsed().as_secs_f64(), "s", "");
     report(&format!("{name}: peak memory"), peak_mb(), "MB", "corpus included");
-    let Fitted::Progressive(filter) = &model.classifier else {
+    let Ranker::Along(filter) = &model.ranker else {
         let begin = Instant::now();
         let (hf1, exact) = judge(&model, &taxonomy, &counts, &test);
         let seconds = begin.elapsed().as_secs_f64();
@@ -112,11 +117,11 @@ fn main() {
         report(&format!("{name}: exact node"), exact, "score", "");
         return;
     };
-    let filter = filter.clone();
     for (answers, what) in
         [(Answers::Best, "best path"), (Answers::One, "tsa, one path"), (Answers::All, "tsa, all paths")]
     {
-        model.classifier = Fitted::Progressive(Box::new(filter.clone().with_answers(answers)));
+        let ranker = Ranker::Along(Box::new((*filter).clone().with_answers(answers)));
+        let model = Model::new(ModelParts { ranker, ..(*model).clone() }).unwrap();
         let begin = Instant::now();
         let (hf1, exact) = judge(&model, &taxonomy, &counts, &test);
         if answers == Answers::Best {

@@ -11,8 +11,9 @@ use tamis::classify::{ClassifierSpec, Problem, rank_all};
 use tamis::corpus::{Encoding, Part, ReadOptions, open};
 use tamis::counts::SplitPlan;
 use tamis::counts::{CountOptions, Counts, count};
+use tamis::features::Size;
 use tamis::measure::{Evaluation, EvaluationOptions};
-use tamis::model::{FitOptions, Size, fit};
+use tamis::model::{FitOptions, Ranker};
 use tamis::threshold::Threshold;
 
 fn counts(path: PathBuf, encoding: Option<Encoding>) -> Counts {
@@ -30,16 +31,15 @@ struct Run<'a> {
 impl Run<'_> {
     fn measure(&self, what: &str, by: &str, size: Size, threshold: Threshold, measures: &[&str]) {
         let options = FitOptions {
-            selector: Some(by.parse().expect("a selector")),
-            size,
+            by: Some(by.parse().expect("a selector")),
+            features: Some(size),
             classifier: Some("svm".parse::<ClassifierSpec>().expect("a classifier")),
-            threshold: Some(threshold),
-            folds: if threshold.needs_held_out() { 5 } else { 0 },
+            threshold: Some(threshold.into()),
+            folds: Some(if threshold.needs_held_out() { 5 } else { 0 }),
             ..FitOptions::default()
         };
         let start = Instant::now();
-        let text = CountOptions::default().text;
-        let model = fit(self.counts, self.train, &text, None, &options, &Silent).expect("a model").model;
+        let model = options.fit(self.counts, self.train, &Silent).expect("a model").model;
         let seconds = start.elapsed().as_secs_f64();
         let terms: Vec<u32> = model.features().iter().filter_map(|t| self.counts.vocabulary.id(t)).collect();
         let problem = Problem::new(self.counts, self.test, &terms);
@@ -51,7 +51,8 @@ impl Run<'_> {
             ..EvaluationOptions::default()
         })
         .expect("an evaluation");
-        for (ranked, truth) in rank_all(&model.classifier, &problem, |_, r, t| (r.to_vec(), t.to_vec())) {
+        let Ranker::Flat(classifier) = &model.ranker else { unreachable!("no taxonomy was given") };
+        for (ranked, truth) in rank_all(classifier, &problem, |_, r, t| (r.to_vec(), t.to_vec())) {
             evaluation.add(&ranked, &model.thresholds.decide(&ranked), &truth);
         }
         for value in evaluation.values() {

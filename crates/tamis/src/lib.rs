@@ -26,4 +26,4 @@ mod named;
 mod progress;
 
 pub use error::{Error, Place, Result};
-pub use progress::{Progress, Silent};
+pub use progress::{Progress, Silent, Stoppable};

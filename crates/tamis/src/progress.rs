@@ -21,6 +21,15 @@ pub trait Progress: Sync {
     }
 }
 
+/// Lets a part of some work be stopped without showing its stages: the whole has one bar of its own.
+pub struct Stoppable<'a>(pub &'a dyn Progress);
+
+impl Progress for Stoppable<'_> {
+    fn cancelled(&self) -> bool {
+        self.0.cancelled()
+    }
+}
+
 /// No progress shown, never cancelled.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;

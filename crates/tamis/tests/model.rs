@@ -3,32 +3,35 @@
 use std::path::Path;
 
 use tamis::Silent;
-use tamis::classify::Fitted;
 use tamis::corpus::synth::{self, Generator, Shape, SynthOptions};
 use tamis::counts::{CountOptions, Counts, count};
-use tamis::model::{FitOptions, Model, Size, Trained, fit};
+use tamis::features::Size;
+use tamis::model::{FitOptions, Model, Trained};
 
 fn corpus(documents: u64) -> Counts {
     let options = SynthOptions { documents, ..SynthOptions::of(Shape::Topics) };
     count(synth::batches(&options).unwrap(), &CountOptions::default(), &Silent).unwrap().0
 }
 
-fn trained(counts: &Counts, classifier: &str, threshold: &str) -> Trained {
-    let options = FitOptions {
-        selector: Some("chi2max@1".parse().unwrap()),
-        size: Size::Top(300),
+fn options(classifier: &str, threshold: &str) -> FitOptions {
+    FitOptions {
+        by: Some("chi2max@1".parse().unwrap()),
+        features: Some(Size::Top(300)),
         classifier: Some(classifier.parse().unwrap()),
         threshold: Some(threshold.parse().unwrap()),
-        folds: if threshold.starts_with("scut") { 3 } else { 0 },
+        folds: Some(if threshold.starts_with("scut") { 3 } else { 0 }),
         ..FitOptions::default()
-    };
-    fit(counts, &counts.training(), &CountOptions::default().text, None, &options, &Silent).unwrap()
+    }
+}
+
+fn trained(counts: &Counts, classifier: &str, threshold: &str) -> Trained {
+    options(classifier, threshold).fit(counts, &counts.training(), &Silent).unwrap()
 }
 
 /// What a model says about the first documents of the corpus.
 fn answers(model: &Model) -> Vec<(Vec<(u32, u64)>, Vec<u32>)> {
     let generator = Generator::new(&SynthOptions::of(Shape::Topics)).unwrap();
-    let mut labeller = model.labeller().unwrap();
+    let mut labeller = model.labeller();
     (0..40)
         .map(|number| {
             let labelled = labeller.label(&generator.document(number).body);
@@ -61,9 +64,11 @@ fn what_was_written_is_what_is_read() {
 #[test]
 fn eight_bits_change_little_and_are_stored() {
     let counts = corpus(600);
-    let model = trained(&counts, "svm", "rcut(1)").model;
-    let Fitted::Linear(linear) = &model.classifier else { panic!("a linear model") };
-    let small = Model { classifier: Fitted::Linear(linear.quantised().unwrap()), ..model.clone() };
+    let options = options("svm", "rcut(1)");
+    let model = options.fit(&counts, &counts.training(), &Silent).unwrap().model;
+    let quantised = FitOptions { quantise: true, ..options }.fit(&counts, &counts.training(), &Silent).unwrap();
+    let small = quantised.model;
+    assert!(quantised.unchanged.unwrap() > 0.95);
     let read = Model::from_bytes(&small.to_bytes().unwrap()).unwrap();
     assert_eq!(answers(&read), answers(&small));
     assert!(small.to_bytes().unwrap().len() < model.to_bytes().unwrap().len());
@@ -98,8 +103,8 @@ fn threads_do_not_change_a_model() {
 #[test]
 fn what_is_left_open_is_chosen_and_explained() {
     let counts = corpus(500);
-    let options = FitOptions { folds: 3, ..FitOptions::default() };
-    let trained = fit(&counts, &counts.training(), &CountOptions::default().text, None, &options, &Silent).unwrap();
+    let options = FitOptions { folds: Some(3), ..FitOptions::default() };
+    let trained = options.fit(&counts, &counts.training(), &Silent).unwrap();
     assert!(trained.trials.len() >= 8);
     assert!(trained.model.summary.choices[0].contains("cross-validation"));
     assert_eq!(trained.model.summary.quality.len(), 3);
@@ -110,14 +115,14 @@ fn what_is_left_open_is_chosen_and_explained() {
 fn lambda_is_learned_for_the_size_and_classifier() {
     let counts = corpus(300);
     let options = FitOptions {
-        selector: Some("wfo(auto)@1".parse().unwrap()),
-        size: Size::Top(100),
+        by: Some("wfo(auto)@1".parse().unwrap()),
+        features: Some(Size::Top(100)),
         classifier: Some("bayes".parse().unwrap()),
-        folds: 0,
+        folds: Some(0),
         threshold: Some("rcut(1)".parse().unwrap()),
         ..FitOptions::default()
     };
-    let model = fit(&counts, &counts.training(), &CountOptions::default().text, None, &options, &Silent).unwrap().model;
+    let model = options.fit(&counts, &counts.training(), &Silent).unwrap().model;
     assert!(
         model.summary.selector.starts_with("wfo(0") && model.summary.selector.ends_with(")@1"),
         "{}",
@@ -129,11 +134,10 @@ fn lambda_is_learned_for_the_size_and_classifier() {
 #[test]
 fn nothing_to_tell_apart_is_explained() {
     let counts = Counts::from_rows(&[(vec!["a", "b"], vec!["x"]), (vec!["b", "c"], vec!["x"])]);
-    let text = CountOptions::default().text;
-    let error = fit(&counts, &[0, 1], &text, None, &FitOptions::default(), &Silent).unwrap_err().to_string();
+    let error = FitOptions::default().fit(&counts, &[0, 1], &Silent).unwrap_err().to_string();
     assert!(error.contains("every training document has the same labels (x)"), "{error}");
     let counts = Counts::from_rows::<&str, &str>(&[(vec!["a"], vec![]), (vec!["b"], vec![])]);
-    let error = fit(&counts, &[0, 1], &text, None, &FitOptions::default(), &Silent).unwrap_err().to_string();
+    let error = FitOptions::default().fit(&counts, &[0, 1], &Silent).unwrap_err().to_string();
     assert!(error.contains("no training document has a label"), "{error}");
 }
 
@@ -144,7 +148,7 @@ fn a_file_of_version_1_is_read() {
     let model = Model::read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/version-1.model"))).unwrap();
     assert_eq!(model.terms.len(), 60);
     assert_eq!(model.summary.classifier.to_string(), "svm");
-    let mut labeller = model.labeller().unwrap();
+    let mut labeller = model.labeller();
     let labelled = labeller.label(&tamis::corpus::Body::Text("goalkeeper striker referee penalty league".into()));
     let best = model.labels.name(labelled.ranked[0].label);
     assert!(best.starts_with("sport/"), "{best}");

@@ -4,13 +4,14 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tamis::Silent;
-use tamis::classify::{Classifier, Fitted, Problem, Scratch};
+use tamis::classify::Problem;
 use tamis::counts::Counts;
+use tamis::features::Size;
+use tamis::hierarchy::ProgressiveMemory;
 use tamis::hierarchy::pipeline::{Imbalance, Method, Utility};
 use tamis::hierarchy::progressive::{Answers, NegativePolicy, NodeState, ProgressiveFit, fit};
-use tamis::hierarchy::{ParentPolicy, ProgressiveOptions, Taxonomy};
-use tamis::model::{Model, fit_taxonomy};
-use tamis::terms::TextOptions;
+use tamis::hierarchy::{GivenTaxonomy, ParentPolicy, ProgressiveOptions, Taxonomy};
+use tamis::model::{FitOptions, HierarchyOptions, Memory, Model, Ranker};
 
 /// sport (hockey, football (women)), trade (oil), and nodes nobody writes about: chess, and a whole root with a child.
 fn taxonomy() -> Taxonomy {
@@ -61,7 +62,7 @@ fn fitted(counts: &Counts, rows: &[usize], options: &ProgressiveOptions) -> Prog
 fn exactly_right(fit: &ProgressiveFit, counts: &Counts, rows: &[usize]) -> f64 {
     let problem = Problem::new(counts, rows, &fit.terms);
     let t = fit.model.taxonomy();
-    let (mut scratch, mut ranked, mut decided) = (Scratch::default(), Vec::new(), Vec::new());
+    let (mut scratch, mut ranked, mut decided) = (ProgressiveMemory::default(), Vec::new(), Vec::new());
     let right = (0..rows.len()).filter(|&at| {
         fit.model.rank_and_decide(problem.query(at), &mut scratch, &mut ranked, &mut decided);
         let truth = counts.assignments.row_indices(rows[at]).iter().map(|&l| t.node(counts.labels.name(l)).unwrap());
@@ -141,7 +142,7 @@ fn one_answer_may_stop_above_an_accepted_node() {
     };
     let (all, one, best) = (weak(Answers::All), weak(Answers::One), weak(Answers::Best));
     let problem = Problem::new(&counts, &rows, &all.terms);
-    let (mut scratch, mut ranked, mut decided) = (Scratch::default(), Vec::new(), Vec::new());
+    let (mut scratch, mut ranked, mut decided) = (ProgressiveMemory::default(), Vec::new(), Vec::new());
     let (mut above, mut differ) = (0, 0);
     for at in 0..rows.len() {
         let accepted = all.model.decide(problem.query(at), &mut scratch);
@@ -186,7 +187,7 @@ fn accepted_nodes_are_closed_and_answers_most_specific() {
     let fit = fitted(&counts, &rows, &recall);
     let t = taxonomy();
     let problem = Problem::new(&counts, &rows, &fit.terms);
-    let (mut scratch, mut ranked, mut decided) = (Scratch::default(), Vec::new(), Vec::new());
+    let (mut scratch, mut ranked, mut decided) = (ProgressiveMemory::default(), Vec::new(), Vec::new());
     let mut several = 0;
     for at in 0..rows.len() {
         let accepted = fit.model.decide(problem.query(at), &mut scratch);
@@ -225,7 +226,7 @@ fn nodes_without_documents_are_kept_and_silent() {
             assert_eq!((fit.model.state(node), fit.model.tuned(node)), (NodeState::WithoutDocuments, None));
         }
         let problem = Problem::new(&counts, &rows, &fit.terms);
-        let mut scratch = Scratch::default();
+        let mut scratch = ProgressiveMemory::default();
         for at in 0..rows.len() {
             let accepted = fit.model.decide(problem.query(at), &mut scratch);
             assert!(accepted.iter().all(|n| !silent.contains(n)));
@@ -245,8 +246,8 @@ fn an_only_child_with_all_documents_needs_no_classifier() {
     let b = t.node("b").unwrap();
     assert_eq!(fit.model.state(b), NodeState::WithoutNegatives);
     let problem = Problem::new(&counts, &all, &fit.terms);
-    assert_eq!(fit.model.decide(problem.query(0), &mut Scratch::default()), t.closure([b]));
-    assert_eq!(fit.model.decide(problem.query(1), &mut Scratch::default()), [t.node("c").unwrap()]);
+    assert_eq!(fit.model.decide(problem.query(0), &mut ProgressiveMemory::default()), t.closure([b]));
+    assert_eq!(fit.model.decide(problem.query(1), &mut ProgressiveMemory::default()), [t.node("c").unwrap()]);
 }
 
 #[test]
@@ -259,7 +260,7 @@ fn a_rarer_world_makes_stricter_thresholds() {
         let o = ProgressiveOptions { imbalance: Some(imbalance), features: Some(3), ..options("bayes") };
         let fit = fitted(&counts, &rows, &o);
         let problem = Problem::new(&counts, &rows, &fit.terms);
-        let mut scratch = Scratch::default();
+        let mut scratch = ProgressiveMemory::default();
         (0..rows.len()).map(|at| fit.model.decide(problem.query(at), &mut scratch).len()).sum()
     };
     assert!(accepted("2^0") > accepted("2^-7"));
@@ -269,11 +270,16 @@ fn a_rarer_world_makes_stricter_thresholds() {
 fn model_files_and_threads_change_nothing() {
     let counts = corpus(240, 6);
     let rows: Vec<usize> = (0..240).collect();
-    let text = TextOptions::default();
     for (classifier, features) in [("svm", Some(40)), ("svm", None), ("bayes", Some(40)), ("wknn", None)] {
         let train = || {
-            let options = ProgressiveOptions { answers: Answers::One, features, ..options(classifier) };
-            fit_taxonomy(&counts, &rows, &text, &taxonomy(), &options, &Silent).unwrap().model
+            let options = FitOptions {
+                classifier: Some(classifier.parse().unwrap()),
+                features: features.map(Size::Top),
+                taxonomy: Some(GivenTaxonomy::Tree(taxonomy())),
+                hierarchy: HierarchyOptions { answers: Some(Answers::One), ..HierarchyOptions::default() },
+                ..FitOptions::default()
+            };
+            options.fit(&counts, &rows, &Silent).unwrap().model
         };
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let model = one.install(train);
@@ -281,11 +287,11 @@ fn model_files_and_threads_change_nothing() {
         let three = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         assert!(bytes == three.install(train).to_bytes().unwrap(), "{classifier}: threads");
         let read = Model::from_bytes(&bytes).unwrap();
-        assert!(matches!(read.classifier, Fitted::Progressive(_)));
+        assert!(matches!(read.ranker, Ranker::Along(_)));
         assert!(read.to_bytes().unwrap() == bytes, "{classifier}: file");
         let terms: Vec<u32> = model.features().iter().map(|t| counts.vocabulary.id(t).unwrap()).collect();
         let problem = Problem::new(&counts, &rows, &terms);
-        let (mut scratch, mut a, mut b) = (Scratch::default(), (Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
+        let (mut scratch, mut a, mut b) = (Memory::default(), (Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
         for at in 0..rows.len() {
             model.rank_and_decide(problem.query(at), &mut scratch, &mut a.0, &mut a.1);
             read.rank_and_decide(problem.query(at), &mut scratch, &mut b.0, &mut b.1);

@@ -1,15 +1,15 @@
 //! Why a label: words add up to scores, places are those of the words, curves tell what thresholds do.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use tamis::Silent;
-use tamis::classify::{Fitted, Scratch};
+use tamis::classify::Fitted;
 use tamis::corpus::Body;
 use tamis::corpus::synth::{self, Generator, Shape, SynthOptions};
 use tamis::counts::{CountOptions, Counts, count};
-use tamis::hierarchy::{ProgressiveOptions, Separator, Taxonomy};
-use tamis::model::{FitOptions, Model, Size, fit, fit_taxonomy};
+use tamis::features::Size;
+use tamis::hierarchy::{GivenTaxonomy, ProgressiveMemory, Separator, Taxonomy};
+use tamis::model::{FitOptions, Model, Ranker};
 use tamis::terms::TextOptions;
 
 fn text_options() -> TextOptions {
@@ -25,14 +25,14 @@ fn corpus() -> Counts {
 fn model(classifier: &str, threshold: &str) -> Model {
     let counts = corpus();
     let options = FitOptions {
-        selector: Some("chi2max".parse().unwrap()),
-        size: Size::Top(400),
+        by: Some("chi2max".parse().unwrap()),
+        features: Some(Size::Top(400)),
         classifier: Some(classifier.parse().unwrap()),
         threshold: Some(threshold.parse().unwrap()),
-        folds: 2,
+        folds: Some(2),
         ..FitOptions::default()
     };
-    fit(&counts, &counts.training(), &text_options(), None, &options, &Silent).unwrap().model
+    options.fit(&counts, &counts.training(), &Silent).unwrap().model
 }
 
 fn documents(n: u64) -> Vec<String> {
@@ -47,7 +47,7 @@ fn documents(n: u64) -> Vec<String> {
 #[test]
 fn words_and_bias_add_up_to_the_score() {
     let model = model("svm", "scut");
-    let mut labeller = model.labeller().unwrap();
+    let mut labeller = model.labeller();
     for text in documents(10) {
         let ranked = labeller.label(&Body::Text(text.into())).ranked.to_vec();
         for place in ranked.iter().step_by(7) {
@@ -64,7 +64,7 @@ fn words_and_bias_add_up_to_the_score() {
 fn neighbours_add_up_and_a_word_is_worth_what_is_lost_without_it() {
     for classifier in ["knn(9)", "wknn(9)"] {
         let model = model(classifier, "scut");
-        let mut labeller = model.labeller().unwrap();
+        let mut labeller = model.labeller();
         let known = |text: &String| labeller.label(&Body::Text(text.as_str().into())).ranked.first().copied();
         let first = documents(20).iter().find_map(known).unwrap();
         let why = labeller.why(first.label);
@@ -90,10 +90,10 @@ fn neighbours_add_up_and_a_word_is_worth_what_is_lost_without_it() {
 #[test]
 fn places_hold_the_features_of_the_document() {
     let model = model("bayes", "rcut(1)");
-    let mut labeller = model.labeller().unwrap();
+    let mut labeller = model.labeller();
     let names: Vec<String> = model.features().into_iter().map(str::to_owned).collect();
     for text in documents(10) {
-        labeller.read(&Body::Text(text.as_str().into()));
+        labeller.label(&Body::Text(text.as_str().into()));
         let expected: BTreeMap<u32, u32> =
             labeller.query().features.iter().copied().zip(labeller.query().counts.iter().copied()).collect();
         let mut found: BTreeMap<u32, u32> = BTreeMap::new();
@@ -114,7 +114,7 @@ fn places_hold_the_features_of_the_document() {
 #[test]
 fn words_of_a_label_are_those_with_the_largest_weights() {
     let model = model("svm", "rcut(1)");
-    let Fitted::Linear(linear) = &model.classifier else { panic!("linear") };
+    let Ranker::Flat(Fitted::Linear(linear)) = &model.ranker else { panic!("linear") };
     let labels = [0, 5, 17];
     for (&label, words) in labels.iter().zip(model.label_words(&labels, 6).unwrap()) {
         let mut all: Vec<(u32, f64)> = (0..linear.features() as u32).map(|f| (f, linear.weight(label, f))).collect();
@@ -157,14 +157,19 @@ fn every_cross_validated_model_knows_what_thresholds_would_do() {
 fn along_a_taxonomy_steps_decide_and_curves_agree_with_tuning() {
     let counts = corpus();
     let taxonomy = Taxonomy::from_names(counts.labels.iter(), Separator::Auto).unwrap();
-    let options = ProgressiveOptions { features: Some(60), folds: 2, ..ProgressiveOptions::default() };
-    let model = fit_taxonomy(&counts, &counts.training(), &text_options(), &taxonomy, &options, &Silent).unwrap().model;
-    let Fitted::Progressive(filter) = &model.classifier else { panic!("a filter") };
-    let mut scratch = Scratch::default();
-    let mut labeller = model.labeller().unwrap();
+    let options = FitOptions {
+        features: Some(Size::Top(60)),
+        folds: Some(2),
+        taxonomy: Some(GivenTaxonomy::Tree(taxonomy.clone())),
+        ..FitOptions::default()
+    };
+    let model = options.fit(&counts, &counts.training(), &Silent).unwrap().model;
+    let Ranker::Along(filter) = &model.ranker else { panic!("a filter") };
+    let mut memory = ProgressiveMemory::default();
+    let mut labeller = model.labeller();
     for text in documents(20) {
         let decided = labeller.label(&Body::Text(text.into())).decided.to_vec();
-        let scores = filter.node_scores(labeller.query(), &mut scratch);
+        let scores = filter.node_scores(labeller.query(), &mut memory);
         assert!(scores.iter().all(|s| (0.0..=1.0).contains(s)));
         for node in taxonomy.nodes() {
             let steps = filter.steps(node, &scores);
@@ -189,12 +194,17 @@ fn along_a_taxonomy_steps_decide_and_curves_agree_with_tuning() {
 }
 
 #[test]
-fn a_shared_labeller_outlives_the_borrow_and_changes_threads() {
-    let model = Arc::new(model("bayes", "rcut(1)"));
-    let text = documents(1).remove(0);
-    let expected = model.labeller().unwrap().label(&Body::Text(text.as_str().into())).decided.to_vec();
-    let mut labeller = model.shared_labeller().unwrap();
-    drop(model);
-    let found = std::thread::spawn(move || labeller.label(&Body::Text(text.into())).decided.to_vec()).join().unwrap();
-    assert_eq!(found, expected);
+fn a_labeller_leaves_what_it_knows_and_changes_nothing() {
+    let model = model("bayes", "rcut(1)");
+    let texts = documents(5);
+    let answers = || -> Vec<Vec<u32>> {
+        let mut labeller = model.labeller();
+        texts.iter().map(|text| labeller.label(&Body::Text(text.as_str().into())).decided.to_vec()).collect()
+    };
+    let first = answers();
+    assert_eq!(answers(), first);
+    let copy = model.clone();
+    let elsewhere = std::thread::spawn(move || copy.labeller().label(&Body::Text("".into())).decided.to_vec());
+    elsewhere.join().unwrap();
+    assert_eq!(answers(), first);
 }

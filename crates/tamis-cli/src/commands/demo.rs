@@ -1,16 +1,16 @@
 //! `tamis demo`: everything there is, on the built-in corpus.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use tamis::classify::{Problem, rank_all};
-use tamis::corpus::Part;
-use tamis::corpus::synth::{self, Shape, SynthOptions};
+use tamis::corpus::synth::Shape;
+use tamis::corpus::{Body, Corpus, Document, Part, ReadOptions, open};
 use tamis::counts::{Contingency, CountOptions, Summary, count};
-use tamis::hierarchy::{ProgressiveOptions, Taxonomy, progressive};
-use tamis::measure::{Evaluation, EvaluationOptions};
-use tamis::model::{FitOptions, Labeller, fit};
+use tamis::hierarchy::{GivenTaxonomy, Taxonomy, pipeline};
+use tamis::model::{EvaluateOptions, FitOptions, How, Model, RankedLabel, Reason, WhyAsked};
 use tamis::report::{Page, save_figures};
+use tamis::threshold::Threshold;
 
 use crate::global::Global;
 use crate::output::{Rows, stdout, trimmed};
@@ -31,33 +31,21 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let folder = &args.output;
-    let synthetic = SynthOptions { documents: args.documents, seed: global.seed(), ..SynthOptions::of(Shape::Topics) };
+    let seed = global.seed();
     let progress = global.progress();
-    let counting = CountOptions::default();
-    let (counts, _) = count(synth::batches(&synthetic)?, &counting, &progress)?;
+    let name = format!("synth:topics:{}", args.documents);
+    let corpus = open(&[name.into()], &ReadOptions { seed, ..ReadOptions::default() })?;
+    let (counts, _) = count(corpus.batches()?, &CountOptions::default(), &progress)?;
     let train = counts.training();
-    let test = counts.part(Part::Test);
-    let table = Contingency::of_rows(&counts, &train);
-    let taxonomy = Taxonomy::built_in(Shape::Topics)?;
-    let options = FitOptions { seed: global.seed(), ..FitOptions::default() };
-    let filter = ProgressiveOptions { seed: global.seed(), ..ProgressiveOptions::default() };
-    let pipelines = progressive::fit(&counts, &train, &taxonomy, &filter, &progress)?;
-    let trained = fit(&counts, &train, &counting.text, Some(taxonomy), &options, &progress)?;
-    let model = trained.model;
-    let terms: Vec<u32> = model.features().iter().filter_map(|t| counts.vocabulary.id(t)).collect();
-    let problem = Problem::new(&counts, &test, &terms);
-    let mut evaluation = Evaluation::new(EvaluationOptions {
-        labels: model.labels.len(),
-        trained: Some(model.summary.label_documents.iter().map(|&n| n > 0).collect()),
-        pairs: true,
-        ..EvaluationOptions::default()
-    })?;
-    let judged = rank_all(&model.classifier, &problem, |_, ranked, truth| {
-        (ranked.to_vec(), model.thresholds.decide(ranked), truth.to_vec())
-    });
-    for (ranked, decided, truth) in judged {
-        evaluation.add(&ranked, &decided, &truth);
-    }
+    let along = FitOptions {
+        taxonomy: Some(GivenTaxonomy::Tree(Taxonomy::built_in(Shape::Topics)?)),
+        seed,
+        ..FitOptions::default()
+    };
+    let flat = FitOptions { threshold: Some(Threshold::recommended().into()), ..along.clone() };
+    let pipelines = along.fit(&counts, &train, &progress)?;
+    let model = flat.fit(&counts, &train, &progress)?.model;
+    let evaluation = model.evaluate(corpus.batches()?, &EvaluateOptions::default(), &progress)?.evaluation;
 
     let mut page = Page::new(
         "tamis: a demonstration",
@@ -68,12 +56,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             counts.labels.len()
         ),
     );
+    let table = Contingency::of_rows(&counts, &train);
     page.corpus(&Summary::of(&counts)).selection(&table)?.model(&model, &evaluation)?.taxonomy(&model, &evaluation)?;
-    if let Some((_, table)) = &pipelines.example {
-        page.pipeline(table, &filter.thresholds)?;
+    if let Some((_, table)) = pipelines.nodes.and_then(|nodes| nodes.example) {
+        page.pipeline(&table, &pipeline::Options::default())?;
     }
     page.section("One document");
-    one_document(&mut page, &synthetic, &counts.ids, &test, &mut model.labeller()?, &model)?;
+    one_document(&mut page, &corpus, &model)?;
 
     save_figures(&page, folder, args.png)?;
     page.save(folder.join("report.html"))?;
@@ -98,7 +87,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         model.summary.vocabulary,
         model.summary.selector
     )?;
-    writeln!(out, "On {} test documents\n{}\n", test.len(), trimmed(&rows.table(global)))?;
+    writeln!(out, "On {} test documents\n{}\n", evaluation.documents(), trimmed(&rows.table(global)))?;
     writeln!(
         out,
         "Report: {}\nModel:  {}",
@@ -114,39 +103,35 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A test document with its labels and the words that decided.
-fn one_document(
-    page: &mut Page,
-    synthetic: &SynthOptions,
-    ids: &[String],
-    test: &[usize],
-    labeller: &mut Labeller<'_>,
-    model: &tamis::model::Model,
-) -> anyhow::Result<()> {
-    let Some(&row) = test.first() else { return Ok(()) };
-    let document = synth::Generator::new(synthetic)?.document(row as u64);
-    if let tamis::corpus::Body::Text(text) = &document.body {
-        page.text(&format!("Test document {}: {text}", ids[row]));
+/// The first test document with its labels and the words that decided.
+fn one_document(page: &mut Page, corpus: &Corpus, model: &Model) -> anyhow::Result<()> {
+    let mut first: Option<Document<'static>> = None;
+    let mut batches = corpus.batches()?;
+    while let (None, Some(batch)) = (&first, batches.next_batch()?) {
+        batch.visit(&mut |document| {
+            first = document.ok().filter(|d| d.part == Some(Part::Test)).map(Document::into_owned);
+            if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
     }
-    let labelled = labeller.label(&document.body);
-    let (ranked, decided) = (labelled.ranked.to_vec(), labelled.decided.to_vec());
-    let rows: Vec<Vec<String>> = ranked
-        .iter()
-        .take(6)
-        .map(|s| {
-            let words = super::explain::words(model, labeller.query(), s.label, 5);
-            let words: Vec<&str> = words.as_array().into_iter().flatten().filter_map(|w| w["word"].as_str()).collect();
-            let name = model.labels.name(s.label);
-            vec![
-                name.to_owned(),
-                format!("{:.3}", s.score),
-                model.thresholds.of(s.label).map_or(String::new(), |t| format!("{t:.3}")),
-                if decided.contains(&s.label) { "yes" } else { "" }.to_owned(),
-                if document.labels.iter().any(|l| l == name) { "yes" } else { "" }.to_owned(),
-                words.join(", "),
-            ]
-        })
-        .collect();
+    let Some(document) = first else { return Ok(()) };
+    if let Body::Text(text) = &document.body {
+        page.text(&format!("Test document {}: {text}", document.id));
+    }
+    let how = How { best: Some(6), ranked: 6, reasons: Some(WhyAsked { top: 5, ..WhyAsked::default() }) };
+    let answer = model.labeller().answer(None, &document.body, &how);
+    let yes = |is: bool| if is { "yes" } else { "" }.to_owned();
+    let row = |(ranked, reason): (&RankedLabel<'_>, &Reason<'_>)| {
+        let words: Vec<&str> = reason.words.iter().map(|w| w.word).collect();
+        vec![
+            ranked.label.to_owned(),
+            format!("{:.3}", ranked.score),
+            ranked.threshold.map_or(String::new(), |t| format!("{t:.3}")),
+            yes(ranked.decided),
+            yes(document.labels.iter().any(|l| l == ranked.label)),
+            words.join(", "),
+        ]
+    };
+    let rows: Vec<Vec<String>> = answer.ranked.iter().flatten().zip(answer.reasons.iter().flatten()).map(row).collect();
     page.table(&["label", "score", "threshold", "given", "true", "words that decided"], &rows);
     Ok(())
 }

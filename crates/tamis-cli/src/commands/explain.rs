@@ -1,17 +1,15 @@
 //! `tamis explain`: why a label, in words.
 
-use std::io::Read;
-use std::path::PathBuf;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use serde_json::{Value, json};
-use tamis::classify::{Fitted, Query};
+use serde_json::json;
 use tamis::corpus::Body;
-use tamis::model::{Labeller, Model, Reason, Why, WordShare};
+use tamis::model::{How, Model, WhyAsked};
 
 use crate::global::Global;
 use crate::output::{Format, Rows, print_json, stdout, trimmed};
-use std::io::Write;
 
 /// Show which words speak for and against labels: of the whole model, of one label, or for one document.
 #[derive(clap::Args)]
@@ -36,96 +34,93 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let model = Model::read(&args.model)?;
     let label = args.label.as_ref().map(|name| model.find_label(name)).transpose()?;
-    let explained: Vec<Value> = match &args.document {
-        Some(path) => document(&model, path, label, args.top)?,
-        None => {
-            let labels = label.map_or_else(|| (0..model.labels.len() as u32).collect(), |l| vec![l]);
-            let by_feature = of_model(&model, &labels, args.top)?;
-            labels
-                .iter()
-                .zip(by_feature)
-                .map(|(&l, words)| json!({ "label": model.labels.name(l), "words": words }))
-                .collect()
-        }
-    };
-    if args.format == Format::Json {
-        return print_json(&explained);
+    match &args.document {
+        Some(path) => document(&model, path, label, &args, global),
+        None => whole(&model, label, &args, global),
     }
-    let mut out = stdout();
-    let mut all = Rows::new(["label", "word", "adds"]);
-    for entry in &explained {
-        let name = entry["label"].as_str().unwrap_or_default();
-        let mut rows = Rows::new(["word", "adds"]);
-        for word in entry["words"].as_array().into_iter().flatten() {
-            let what = word["word"].as_str().unwrap_or_default().to_owned();
-            let adds = tamis::report::short(word["adds"].as_f64().unwrap_or(0.0));
-            all.push([name.to_owned(), what.clone(), word["adds"].to_string()]);
-            rows.push([what, adds]);
-        }
-        if args.format == Format::Table {
-            let score = entry["score"].as_f64().map_or(String::new(), |s| format!("  score {s:.4}"));
-            let threshold = entry["threshold"].as_f64().map_or(String::new(), |t| format!(", threshold {t:.4}"));
-            writeln!(out, "{name}{score}{threshold}\n{}\n", trimmed(&rows.table(global)))?;
-        }
-    }
-    if args.format == Format::Tsv {
-        all.write_tsv(&mut out)?;
-    }
-    out.flush()?;
-    Ok(())
 }
 
-fn document(model: &Model, path: &PathBuf, label: Option<u32>, top: usize) -> anyhow::Result<Vec<Value>> {
-    let mut text = String::new();
-    if path.as_os_str() == "-" {
-        std::io::stdin().read_to_string(&mut text).context("standard input is not UTF-8 text")?;
-    } else {
-        text = std::fs::read_to_string(path).map_err(|e| tamis::Error::io(path, e))?;
-    }
-    let mut labeller: Labeller<'_> = model.labeller()?;
-    let found = labeller.reasons(&Body::Text(text.into()), label);
-    if !found.known {
+/// Why a document has its labels.
+fn document(model: &Model, path: &Path, label: Option<u32>, args: &Args, global: &Global) -> anyhow::Result<()> {
+    let text = text(path)?;
+    let asked = WhyAsked { label, top: args.top, ..WhyAsked::default() };
+    let how = How { reasons: Some(asked), ..How::default() };
+    let answer = model.labeller().answer(None, &Body::Text(text.into()), &how);
+    if !answer.known {
         tracing::warn!("the model knows none of the words; what it says is not about this text");
     }
-    let entry = |reason: Reason| {
-        json!({
-            "label": model.labels.name(reason.label),
-            "score": reason.score,
-            "threshold": reason.threshold,
-            "words": shares(model, reason.why, top),
-        })
-    };
-    Ok(found.reasons.into_iter().map(entry).collect())
-}
-
-/// What the words of a document add to a label's score, most first; for kNN its neighbours, whose shares add up to it.
-pub(crate) fn words(model: &Model, query: Query<'_>, label: u32, top: usize) -> Value {
-    shares(model, model.why(query, label), top)
-}
-
-fn shares(model: &Model, mut why: Why, top: usize) -> Value {
-    if !matches!(model.classifier, Fitted::Knn { .. }) {
-        let names = model.features();
-        let word = |w: WordShare| json!({ "word": names[w.feature as usize], "adds": w.adds });
-        return why.words.into_iter().take(top).map(word).collect();
+    if args.format == Format::Json {
+        return print_json(&answer);
     }
-    let others = why.neighbours.split_off(top.min(why.neighbours.len()));
-    let mut words: Vec<Value> = why
-        .neighbours
-        .into_iter()
-        .map(|n| json!({ "word": format!("training document {}", n.document + 1), "adds": n.adds }))
-        .collect();
-    if !others.is_empty() {
-        let adds: f64 = others.iter().map(|n| n.adds).sum();
-        words.push(json!({ "word": format!("{} other training documents", others.len()), "adds": adds }));
+    let mut listed = Listed::new(args.format, global);
+    for reason in answer.reasons.iter().flatten() {
+        let score = reason.score.map_or(String::new(), |s| format!("  score {s:.4}"));
+        let threshold = reason.threshold.map_or(String::new(), |t| format!(", threshold {t:.4}"));
+        let neighbours = reason.neighbours.iter().flatten();
+        let votes: Vec<(String, f64)> =
+            neighbours.map(|n| (format!("training document {}", n.document), n.adds)).collect();
+        let words = reason.words.iter().map(|w| (w.word.to_owned(), w.adds));
+        listed.add(reason.label, &format!("{score}{threshold}"), votes.into_iter().chain(words))?;
     }
-    words.into()
+    listed.finish()
 }
 
-/// The words with the largest weights for each label, for and against.
-fn of_model(model: &Model, labels: &[u32], top: usize) -> anyhow::Result<Vec<Value>> {
-    let names = model.features();
-    let word = |(f, weight): (u32, f64)| json!({ "word": names[f as usize], "adds": weight });
-    let words = model.label_words(labels, top)?;
-    Ok(words.into_iter().map(|list| list.largest(top).into_iter().map(word).collect()).collect())
+/// The words with the largest weights, for and against.
+fn whole(model: &Model, label: Option<u32>, args: &Args, global: &Global) -> anyhow::Result<()> {
+    let labels = label.map_or_else(|| (0..model.labels.len() as u32).collect(), |l| vec![l]);
+    let words = model.label_words(&labels, args.top)?;
+    let words = words.into_iter().map(|list| list.largest(args.top));
+    let named = labels.iter().map(|&l| model.labels.name(l)).zip(words);
+    if args.format == Format::Json {
+        let word = |(feature, adds): (u32, f64)| json!({ "word": model.word(feature), "adds": adds });
+        let entry = |(label, words): (&str, Vec<(u32, f64)>)| json!({ "label": label, "words": words.into_iter().map(word).collect::<Vec<_>>() });
+        return print_json(&named.map(entry).collect::<Vec<_>>());
+    }
+    let mut listed = Listed::new(args.format, global);
+    for (label, words) in named {
+        listed.add(label, "", words.into_iter().map(|(feature, adds)| (model.word(feature).to_owned(), adds)))?;
+    }
+    listed.finish()
+}
+
+fn text(path: &Path) -> anyhow::Result<String> {
+    if path.as_os_str() != "-" {
+        return std::fs::read_to_string(path).map_err(|e| tamis::Error::io(path, e).into());
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("standard input is not UTF-8 text")?;
+    Ok(text)
+}
+
+/// Words under their labels: a table for each, or lines of one.
+struct Listed<'g> {
+    out: std::io::BufWriter<std::io::StdoutLock<'static>>,
+    lines: Rows,
+    format: Format,
+    global: &'g Global,
+}
+
+impl<'g> Listed<'g> {
+    fn new(format: Format, global: &'g Global) -> Self {
+        Self { out: stdout(), lines: Rows::new(["label", "word", "adds"]), format, global }
+    }
+
+    fn add(&mut self, label: &str, remark: &str, words: impl Iterator<Item = (String, f64)>) -> anyhow::Result<()> {
+        if self.format == Format::Tsv {
+            words.for_each(|(word, adds)| self.lines.push([label.to_owned(), word, adds.to_string()]));
+            return Ok(());
+        }
+        let mut rows = Rows::new(["word", "adds"]);
+        words.for_each(|(word, adds)| rows.push([word, tamis::report::short(adds)]));
+        writeln!(self.out, "{label}{remark}\n{}\n", trimmed(&rows.table(self.global)))?;
+        Ok(())
+    }
+
+    fn finish(mut self) -> anyhow::Result<()> {
+        if self.format == Format::Tsv {
+            self.lines.write_tsv(&mut self.out)?;
+        }
+        self.out.flush()?;
+        Ok(())
+    }
 }

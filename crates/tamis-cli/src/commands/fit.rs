@@ -1,25 +1,19 @@
 //! `tamis fit`: corpus → model.
 
+use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::bail;
-use tamis::classify::{ClassifierSpec, Fitted};
-use tamis::counts::Counts;
-use tamis::features::Selector;
+use tamis::classify::ClassifierSpec;
 use tamis::features::search::Budget;
-use tamis::hierarchy::pipeline;
-use tamis::hierarchy::pipeline::Method;
-use tamis::hierarchy::progressive::Answers;
-use tamis::hierarchy::{ProgressiveOptions, Taxonomy};
-use tamis::model::{FitOptions, Model, Size, fit, fit_taxonomy};
-use tamis::terms::TextOptions;
-use tamis::threshold::{CalibrationMethod, Threshold};
+use tamis::features::{Selector, Size};
+use tamis::hierarchy::Taxonomy;
+use tamis::model::{Deciding, FitOptions, Ranker, Trained};
+use tamis::threshold::CalibrationMethod;
 
 use super::hierarchy::HierarchyArgs;
 use crate::corpus_args::{CorpusArgs, TextArgs, labelled_counts};
 use crate::global::Global;
 use crate::output::{Rows, grouped, stdout, trimmed};
-use std::io::Write;
 
 /// Train a model. What is not said is chosen by cross-validation on the training documents, and explained.
 ///
@@ -38,13 +32,13 @@ pub(crate) struct Args {
     by: Option<Selector>,
     /// Number of features, all, or auto.
     #[arg(long, value_name = "N|all|auto", default_value = "auto", value_parser = size)]
-    features: Size,
+    features: Wanted,
     /// Classifier, such as svm, bayes, knn(100) (`tamis list classifiers`); chosen when not given.
     #[arg(long, value_name = "NAME", value_parser = str::parse::<ClassifierSpec>)]
     classifier: Option<ClassifierSpec>,
     /// How labels are decided, such as rcut(1), scut, pcut, fixed(0), none (`tamis list thresholds`); along a taxonomy by
     /// tsa, rbf, exact or greedy-exact.
-    #[arg(long, value_name = "NAME", value_parser = deciding)]
+    #[arg(long, value_name = "NAME", value_parser = str::parse::<Deciding>)]
     threshold: Option<Deciding>,
     #[command(flatten)]
     hierarchy: HierarchyArgs,
@@ -63,79 +57,76 @@ pub(crate) struct Args {
     quantise: bool,
 }
 
-/// Thresholds for labels one by one, or along the pipelines of a taxonomy.
-#[derive(Debug, Clone)]
-enum Deciding {
-    Flat(Threshold),
-    Along(Method),
-}
+/// A size; none where it is to be chosen. (clap would take an `Option` for an option that may be missing.)
+#[derive(Debug, Clone, Copy)]
+struct Wanted(Option<Size>);
 
-fn deciding(text: &str) -> tamis::Result<Deciding> {
-    match text.parse() {
-        Ok(method) => Ok(Deciding::Along(method)),
-        Err(_) => text.parse().map(Deciding::Flat),
-    }
-}
-
-fn size(text: &str) -> anyhow::Result<Size> {
-    match text {
-        "auto" => Ok(Size::Auto),
-        "all" => Ok(Size::All),
-        number => match number.replace([',', '_'], "").parse() {
-            Ok(0) => bail!("a model needs at least one feature; take a number from 1, all or auto"),
-            Ok(n) => Ok(Size::Top(n)),
-            Err(_) => bail!("{number:?} is not a number, all or auto"),
-        },
-    }
+fn size(text: &str) -> tamis::Result<Wanted> {
+    Size::or_auto(text).map(Wanted)
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let counting = args.text.options()?;
-    let source = args.corpus.open(global)?;
-    let counts = labelled_counts(&source, &counting, global)?;
-    let rows = counts.training();
-    if rows.is_empty() {
-        bail!("the corpus gives a split, and no document is in its train part");
-    }
-    let taxonomy = args.hierarchy.taxonomy(&counts)?;
-    let threshold = match (&args.threshold, &taxonomy) {
-        (Some(Deciding::Flat(threshold)), _) => Some(*threshold),
-        (Some(Deciding::Along(method)), None) => {
-            bail!("{method} sets thresholds along a taxonomy: give one with --taxonomy FILE, or --taxonomy names")
-        }
-        (None, None) => None,
-        (_, Some(taxonomy)) => return along(&args, &counting.text, &counts, &rows, taxonomy, global),
-    };
+    let counts = labelled_counts(&args.corpus.open(global)?, &counting, global)?;
     let options = FitOptions {
-        selector: args.by,
-        size: args.features,
+        by: args.by,
+        features: args.features.0,
         classifier: args.classifier,
-        threshold,
-        calibration: args.calibrate,
-        folds: args.folds.unwrap_or(FitOptions::default().folds),
+        threshold: args.threshold,
+        calibrate: args.calibrate,
+        folds: args.folds,
         budget: Budget { seconds: args.seconds, steps: None },
+        quantise: args.quantise,
+        taxonomy: args.hierarchy.taxonomy()?,
+        hierarchy: args.hierarchy.options(),
         seed: global.seed(),
     };
-    let trained = fit(&counts, &rows, &counting.text, taxonomy, &options, &global.progress())?;
-    let mut model = trained.model;
-    let mut loss = None;
-    if args.quantise {
-        let (small, agreement) = quantise(&model, &counts, &rows)?;
-        model = small;
-        loss = Some(agreement);
-    }
-    model.write(&args.output)?;
+    let trained = options.fit(&counts, &counts.training(), &global.progress())?;
+    trained.model.write(&args.output)?;
     if global.quiet {
         return Ok(());
     }
+    let mut facts = facts(&trained);
+    let bytes = std::fs::metadata(&args.output).map_or(0, |m| m.len());
+    facts.push(["model file".to_owned(), format!("{} bytes", grouped(bytes))]);
+    let mut out = stdout();
+    writeln!(out, "{}", trimmed(&facts.table(global)))?;
+    let choices = &trained.model.summary.choices;
+    if !choices.is_empty() {
+        writeln!(out, "\nWhy")?;
+        choices.iter().try_for_each(|reason| writeln!(out, "  {reason}"))?;
+    }
+    if global.verbose > 0 && !trained.trials.is_empty() {
+        writeln!(out, "\nCandidates\n{}", trimmed(&candidates(&trained).table(global)))?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// What there is to say about a model that was just made.
+fn facts(trained: &Trained) -> Rows {
+    let model = &trained.model;
     let summary = &model.summary;
     let mut facts = Rows::new(["what", "value"]);
     let mut fact = |what: &str, value: String| facts.push([what.to_owned(), value]);
     fact("training documents", grouped(summary.documents));
-    fact("labels", grouped(model.labels.len() as u64));
+    match (&model.ranker, &model.taxonomy) {
+        (Ranker::Along(_), Some(taxonomy)) => fact("nodes", nodes(taxonomy)),
+        _ => fact("labels", grouped(model.labels.len() as u64)),
+    }
     fact("features", format!("{} of {}", grouped(model.terms.len() as u64), grouped(summary.vocabulary as u64)));
-    fact("selector", summary.selector.clone());
-    fact("classifier", summary.classifier.to_string());
+    match &model.ranker {
+        Ranker::Along(filter) => {
+            let words = filter.options().features;
+            let words = words.map_or("all words".to_owned(), |n| format!("{n} words of {}", summary.selector));
+            fact("features at each node", words);
+            fact("classifier at each node", summary.classifier.to_string());
+        }
+        Ranker::Flat(_) => {
+            fact("selector", summary.selector.clone());
+            fact("classifier", summary.classifier.to_string());
+        }
+    }
     fact("threshold", model.deciding());
     for (measure, value) in &summary.quality {
         fact(&format!("{measure}, {}-fold cross-validation", summary.folds), format!("{value:.4}"));
@@ -150,123 +141,22 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             fact("labels that cannot be assigned", format!("{silent} (too few training documents)"));
         }
     }
-    if let Some(agreement) = loss {
-        fact("first label unchanged by 8 bits", format!("{:.2}% of training documents", 100.0 * agreement));
+    if let Some(unchanged) = trained.unchanged {
+        fact("first label unchanged by 8 bits", format!("{:.2}% of training documents", 100.0 * unchanged));
     }
-    fact("model file", format!("{} bytes", grouped(std::fs::metadata(&args.output).map_or(0, |m| m.len()))));
-    let mut out = stdout();
-    writeln!(out, "{}", trimmed(&facts.table(global)))?;
-    if !summary.choices.is_empty() {
-        writeln!(out, "\nWhy")?;
-        for reason in &summary.choices {
-            writeln!(out, "  {reason}")?;
-        }
-    }
-    if global.verbose > 0 && !trained.trials.is_empty() {
-        let mut rows = Rows::new(["classifier", "selector", "features", "RPrec", "±"]);
-        for t in &trained.trials {
-            let size = if t.all { format!("{} (all)", t.size) } else { t.size.to_string() };
-            rows.push([
-                t.classifier.to_string(),
-                t.selector.clone(),
-                size,
-                format!("{:.4}", t.mean),
-                format!("{:.4}", t.error),
-            ]);
-        }
-        writeln!(out, "\nCandidates\n{}", trimmed(&rows.table(global)))?;
-    }
-    out.flush()?;
-    Ok(())
+    facts
 }
 
-/// Trains a classifier for each node of a taxonomy, and thresholds along its pipelines.
-fn along(
-    args: &Args,
-    text: &TextOptions,
-    counts: &Counts,
-    rows: &[usize],
-    taxonomy: &Taxonomy,
-    global: &Global,
-) -> anyhow::Result<()> {
-    if args.quantise || args.calibrate.is_some() {
-        bail!(
-            "--quantise and --calibrate are for models without a taxonomy; add a --threshold such as rcut(1) for one"
-        );
-    }
-    let default = ProgressiveOptions::default();
-    let h = &args.hierarchy;
-    if args.by.is_some() && args.features == Size::All {
-        bail!("with --features all every node takes all its words and --by has nothing to select; give a number");
-    }
-    let options = ProgressiveOptions {
-        classifier: args.classifier.clone().unwrap_or(default.classifier),
-        selector: args.by.clone().unwrap_or(default.selector),
-        features: match args.features {
-            Size::Auto if args.by.is_some() => ProgressiveOptions::paper().features,
-            Size::Auto => default.features,
-            Size::All => None,
-            Size::Top(n) => Some(n),
-        },
-        negatives: h.negatives,
-        per_node: h.per_node,
-        method: match &args.threshold {
-            Some(Deciding::Along(method)) => *method,
-            _ => default.method,
-        },
-        thresholds: pipeline::Options { utility: h.utility, step: h.step, ..default.thresholds },
-        least_utility: h.least_utility.unwrap_or(default.least_utility),
-        imbalance: h.imbalance,
-        folds: args.folds.unwrap_or(default.folds),
-        answers: h.answers.unwrap_or_else(|| Answers::of_documents(counts, rows, args.threshold.is_some())),
-        seed: global.seed(),
-    };
-    let begin = std::time::Instant::now();
-    let trained = fit_taxonomy(counts, rows, text, taxonomy, &options, &global.progress())?;
-    tracing::info!("trained in {:.1} s", begin.elapsed().as_secs_f64());
-    let model = &trained.model;
-    model.write(&args.output)?;
-    if global.quiet {
-        return Ok(());
-    }
-    let summary = &model.summary;
-    let mut facts = Rows::new(["what", "value"]);
-    let mut fact = |what: &str, value: String| facts.push([what.to_owned(), value]);
-    fact("training documents", grouped(summary.documents));
-    fact("nodes", format!("{} in {} levels", grouped(taxonomy.len() as u64), taxonomy.height()));
-    fact("features", format!("{} of {}", grouped(model.terms.len() as u64), grouped(summary.vocabulary as u64)));
-    let words = options.features.map_or("all words".to_owned(), |n| format!("{} words of {}", n, summary.selector));
-    fact("features at each node", words);
-    fact("classifier at each node", summary.classifier.to_string());
-    fact("threshold", model.deciding());
-    for (measure, value) in &summary.quality {
-        fact(&format!("{measure}, {}-fold cross-validation", summary.folds), format!("{value:.4}"));
-    }
-    fact("model file", format!("{} bytes", grouped(std::fs::metadata(&args.output).map_or(0, |m| m.len()))));
-    let mut out = stdout();
-    writeln!(out, "{}", trimmed(&facts.table(global)))?;
-    if !summary.choices.is_empty() {
-        writeln!(out, "\nWhy")?;
-        for reason in &summary.choices {
-            writeln!(out, "  {reason}")?;
-        }
-    }
-    out.flush()?;
-    Ok(())
+fn nodes(taxonomy: &Taxonomy) -> String {
+    format!("{} in {} levels", grouped(taxonomy.len() as u64), taxonomy.height())
 }
 
-/// The model with 8-bit weights, and how often its first label is the same.
-fn quantise(model: &Model, counts: &tamis::counts::Counts, rows: &[usize]) -> anyhow::Result<(Model, f64)> {
-    let Fitted::Linear(linear) = &model.classifier else {
-        bail!("--quantise is for linear models (svm, bayes), and this is {}", model.summary.classifier);
-    };
-    let mut small = model.clone();
-    small.classifier = Fitted::Linear(linear.quantised()?);
-    let terms: Vec<u32> = model.features().iter().filter_map(|t| counts.vocabulary.id(t)).collect();
-    let problem = tamis::classify::Problem::new(counts, rows, &terms);
-    let first = |model: &Model| {
-        tamis::classify::rank_all(&model.classifier, &problem, |_, ranked, _| ranked.first().map(|s| s.label))
-    };
-    let same = first(model).iter().zip(first(&small)).filter(|(a, b)| **a == *b).count();
-    Ok((small, same as f64 / rows.len() as f64))
+fn candidates(trained: &Trained) -> Rows {
+    let mut rows = Rows::new(["classifier", "selector", "features", "RPrec", "±"]);
+    for t in &trained.trials {
+        let size = if t.all { format!("{} (all)", t.size) } else { t.size.to_string() };
+        let (mean, error) = (format!("{:.4}", t.mean), format!("{:.4}", t.error));
+        rows.push([t.classifier.to_string(), t.selector.clone(), size, mean, error]);
+    }
+    rows
 }

@@ -1,12 +1,12 @@
 //! How commands are given a taxonomy, and how models are trained along it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use tamis::counts::Counts;
 use tamis::hierarchy::pipeline::{Imbalance, Utility};
 use tamis::hierarchy::progressive::{Answers, NegativePolicy};
-use tamis::hierarchy::{GivenTaxonomy, ParentPolicy, Taxonomy, TaxonomyOptions};
+use tamis::hierarchy::{GivenTaxonomy, ParentPolicy, TaxonomyOptions};
+use tamis::model::HierarchyOptions;
 
 /// Options for taxonomies.
 #[derive(Debug, Clone, Args)]
@@ -22,31 +22,31 @@ pub(crate) struct HierarchyArgs {
     /// Positives to negatives where the model will be used, such as 2^-4 or prior(0.05); as in the training documents
     /// when not given.
     #[arg(long, value_name = "RATIO", requires = "taxonomy", value_parser = str::parse::<Imbalance>)]
-    pub(crate) imbalance: Option<Imbalance>,
+    imbalance: Option<Imbalance>,
     /// What thresholds along the taxonomy maximise: f1, f(β), precision or recall.
     #[arg(long, value_name = "NAME", default_value = "f1", value_parser = str::parse::<Utility>)]
-    pub(crate) utility: Utility,
+    utility: Utility,
     /// Step of the grid of tsa and rbf.
     #[arg(long, value_name = "δ", requires = "taxonomy", allow_negative_numbers = true)]
-    pub(crate) step: Option<f64>,
+    step: Option<f64>,
     /// Most training documents of a node, half of them positive, drawn at random; all when not given. Addis takes 1000,
     /// with --by ig --features 200: faster, smaller, less accurate.
     #[arg(long, value_name = "N", requires = "taxonomy")]
-    pub(crate) per_node: Option<usize>,
+    per_node: Option<usize>,
     /// A node whose thresholds reach less than this utility on held-out documents is never accepted; 0.1 when not given.
     #[arg(long, value_name = "U", requires = "taxonomy", allow_negative_numbers = true)]
-    pub(crate) least_utility: Option<f64>,
+    least_utility: Option<f64>,
     /// How many paths a document is given: all accepted ones, at-least-one, the best of the accepted (one), or the best
     /// whatever the thresholds (best); as the training documents suggest when not given.
     #[arg(long, value_name = "all|at-least-one|one|best", requires = "taxonomy", value_parser = str::parse::<Answers>)]
-    pub(crate) answers: Option<Answers>,
+    answers: Option<Answers>,
     /// Which documents are negative at a node: parent-minus-node, siblings or all-minus-node.
     #[arg(long, value_name = "POLICY", default_value_t, value_parser = str::parse::<NegativePolicy>)]
-    pub(crate) negatives: NegativePolicy,
+    negatives: NegativePolicy,
 }
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
-enum Parent {
+pub(crate) enum Parent {
     /// Refuse it, naming the node and its parents.
     #[default]
     Refuse,
@@ -55,14 +55,30 @@ enum Parent {
 }
 
 impl HierarchyArgs {
-    /// Reads the taxonomy, or takes it from the names of the labels.
-    pub(crate) fn taxonomy(&self, counts: &Counts) -> tamis::Result<Option<Taxonomy>> {
-        let Some(path) = &self.taxonomy else { return Ok(None) };
-        let parents = match self.parent {
-            Parent::Refuse => ParentPolicy::Refuse,
-            Parent::First => ParentPolicy::First,
-        };
-        let options = TaxonomyOptions { parents, ..TaxonomyOptions::default() };
-        GivenTaxonomy::open(path, &options)?.of(&counts.labels).map(Some)
+    /// Reads the taxonomy, or says that it is in the names of the labels.
+    pub(crate) fn taxonomy(&self) -> tamis::Result<Option<GivenTaxonomy>> {
+        self.taxonomy.as_ref().map(|path| taxonomy(path, self.parent)).transpose()
     }
+
+    /// How a model is trained along it.
+    pub(crate) fn options(&self) -> HierarchyOptions {
+        HierarchyOptions {
+            negatives: self.negatives,
+            per_node: self.per_node,
+            utility: self.utility,
+            step: self.step,
+            least_utility: self.least_utility,
+            imbalance: self.imbalance,
+            answers: self.answers,
+        }
+    }
+}
+
+/// A taxonomy file, or `names`.
+pub(crate) fn taxonomy(path: &Path, parent: Parent) -> tamis::Result<GivenTaxonomy> {
+    let parents = match parent {
+        Parent::Refuse => ParentPolicy::Refuse,
+        Parent::First => ParentPolicy::First,
+    };
+    GivenTaxonomy::open(path, &TaxonomyOptions { parents, ..TaxonomyOptions::default() })
 }

@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod classify;
+mod compare;
 mod complete;
 mod convert;
 mod count;
@@ -38,7 +39,7 @@ pub(crate) enum Command {
     Classify(classify::Args),
     Calibrate(calibrate::Args),
     Evaluate(evaluate::Args),
-    Compare(evaluate::CompareArgs),
+    Compare(compare::Args),
     Explain(explain::Args),
     Serve(serve::Args),
     List(list::Args),
@@ -71,7 +72,7 @@ impl Command {
             Self::Classify(args) => classify::run(args, global),
             Self::Calibrate(args) => calibrate::run(args, global),
             Self::Evaluate(args) => evaluate::run(args, global),
-            Self::Compare(args) => evaluate::compare(args, global),
+            Self::Compare(args) => compare::run(args, global),
             Self::Explain(args) => explain::run(args, global),
             Self::Serve(args) => serve::run(args, global),
             Self::List(args) => list::run(args, global),

@@ -17,7 +17,7 @@ fn names(value: &Value) -> Vec<&str> {
 fn labels_and_scores_are_those_of_the_library() {
     let server = Running::usual(|_| {});
     let model = Model::from_bytes(usual()).unwrap();
-    let mut labeller = model.labeller().unwrap();
+    let mut labeller = model.labeller();
     for text in [TEXT, "", "crude barrel tanker", "nothing of this is known", "🦊 <script>puck</script> ice"] {
         let expected = labeller.label(&Body::Text(text.into()));
         let decided: Vec<&str> = expected
@@ -108,7 +108,7 @@ fn words_add_up_to_the_score_and_are_found_in_the_text() {
     let text = "Señor 🦊: Puck, PUCK and ice; the wheat!";
     let asked = json!({ "text": text, "label": "sport/hockey", "spans": true, "top": 100 });
     let reply = post(server.address, "/v1/explain", &asked).json();
-    let why = &reply["explained"][0];
+    let why = &reply["reasons"][0];
     let sum: f64 = why["words"].as_array().unwrap().iter().map(|w| w["adds"].as_f64().unwrap()).sum();
     let score = why["score"].as_f64().unwrap();
     assert!((why["bias"].as_f64().unwrap() + sum - score).abs() < 1e-9, "{why}");
@@ -129,10 +129,10 @@ fn words_add_up_to_the_score_and_are_found_in_the_text() {
     assert!(spans[0].1 > 0.0 && spans[3].1 < spans[0].1 / 4.0, "{spans:?}");
     // Without a label: those decided, or the best.
     let decided = post(server.address, "/v1/explain", &json!({ "text": TEXT })).json();
-    let explained: Vec<&Value> = decided["explained"].as_array().unwrap().iter().map(|e| &e["label"]).collect();
+    let explained: Vec<&Value> = decided["reasons"].as_array().unwrap().iter().map(|e| &e["label"]).collect();
     assert_eq!(json!(explained), decided["labels"]);
     let none = post(server.address, "/v1/explain", &json!({ "text": "unknown words" })).json();
-    assert_eq!(none["explained"].as_array().unwrap().len(), 1);
+    assert_eq!(none["reasons"].as_array().unwrap().len(), 1);
     assert_eq!(none["known"], false);
 }
 
@@ -141,10 +141,14 @@ fn neighbours_explain_by_documents_and_by_leaving_words_out() {
     let bytes = model("knn(9)", "").to_bytes().unwrap();
     let server = Running::with(&[("knn", &bytes)], |_| {});
     let asked = json!({ "text": "puck rink goalie wheat", "label": "sport/hockey", "spans": true, "top": 100 });
-    let why = post(server.address, "/v1/explain", &asked).json()["explained"][0].clone();
+    let why = post(server.address, "/v1/explain", &asked).json()["reasons"][0].clone();
     let sum: f64 = why["neighbours"].as_array().unwrap().iter().map(|n| n["adds"].as_f64().unwrap()).sum();
     assert!((sum - why["score"].as_f64().unwrap()).abs() < 1e-9, "{why}");
     assert!(why["bias"].is_null());
+    // Neighbours are named by their ids, as the corpus has them.
+    let ids: Vec<String> = (1..=model("knn(9)", "").summary.documents).map(|n| n.to_string()).collect();
+    let named = |n: &Value| ids.iter().any(|id| n["document"] == json!(id));
+    assert!(why["neighbours"].as_array().unwrap().iter().all(named), "{why}");
     let strongest = why["words"][0]["word"].as_str().unwrap();
     assert!(["puck", "rink", "goalie"].contains(&strongest), "{why}");
     let features = get(server.address, "/v1/features?label=sport/hockey");

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use tamis::Silent;
 use tamis::counts::Counts;
-use tamis::hierarchy::{ProgressiveOptions, Separator, Taxonomy};
-use tamis::model::{FitOptions, Model, Size, fit, fit_taxonomy};
-use tamis::terms::TextOptions;
+use tamis::features::Size;
+use tamis::hierarchy::GivenTaxonomy;
+use tamis::hierarchy::progressive::Answers;
+use tamis::model::{FitOptions, HierarchyOptions, Model};
 use tamis_serve::{Limits, ModelSource, Options, listen};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -48,22 +49,26 @@ fn counts(prefix: &str) -> Counts {
 pub(crate) fn model(classifier: &str, prefix: &str) -> Model {
     let counts = counts(prefix);
     let options = FitOptions {
-        selector: Some("chi2max".parse().unwrap()),
-        size: Size::Top(60),
+        by: Some("chi2max".parse().unwrap()),
+        features: Some(Size::Top(60)),
         classifier: Some(classifier.parse().unwrap()),
         threshold: Some("scut".parse().unwrap()),
-        folds: 3,
+        folds: Some(3),
         ..FitOptions::default()
     };
-    fit(&counts, &counts.training(), &TextOptions::default(), None, &options, &Silent).unwrap().model
+    options.fit(&counts, &counts.training(), &Silent).unwrap().model
 }
 
 /// A classifier for each node.
 pub(crate) fn tree() -> Model {
     let counts = counts("");
-    let taxonomy = Taxonomy::from_names(counts.labels.iter(), Separator::Auto).unwrap();
-    let options = ProgressiveOptions { features: Some(40), ..ProgressiveOptions::default() };
-    fit_taxonomy(&counts, &counts.training(), &TextOptions::default(), &taxonomy, &options, &Silent).unwrap().model
+    let options = FitOptions {
+        features: Some(Size::Top(40)),
+        taxonomy: Some(GivenTaxonomy::Names),
+        hierarchy: HierarchyOptions { answers: Some(Answers::All), ..HierarchyOptions::default() },
+        ..FitOptions::default()
+    };
+    options.fit(&counts, &counts.training(), &Silent).unwrap().model
 }
 
 /// The usual model, as bytes.

@@ -8,6 +8,7 @@ pub mod vector;
 pub(crate) mod knn;
 mod problem;
 mod spec;
+pub(crate) mod sweep;
 
 pub use bayes::{BayesMulti, BayesOptions, BayesSweep};
 pub use knn::{Knn, KnnOptions, KnnSweep, Nested, Similarity, SweepPlace};
@@ -42,8 +43,6 @@ pub struct Scratch {
     pub(crate) sums: Vec<f64>,
     /// What neighbours need.
     pub(crate) knn: knn::KnnMemory,
-    /// What progressive filtering needs.
-    pub(crate) progressive: crate::hierarchy::progressive::ProgressiveMemory,
 }
 
 /// A fitted classifier: it ranks labels; thresholds decide (method 7, 9).

@@ -7,10 +7,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BayesOptions, Classifier, Knn, KnnOptions, KnnSweep, Linear, Problem, Query, Scored, Scratch, Similarity,
-    SvmOptions,
+    BayesOptions, Classifier, Knn, KnnOptions, Linear, Problem, Query, Scored, Scratch, Similarity, SvmOptions,
 };
-use crate::hierarchy::ProgressiveModel;
 use crate::{Error, Progress, Result};
 
 /// A classifier with its parameters. Its name parses and prints back the same; parameters at their default are left out.
@@ -76,69 +74,6 @@ impl ClassifierSpec {
             Self::Bayes(options) => Fitted::Linear(options.fit(problem)?),
             Self::Svm(options) => Fitted::Linear(options.fit(problem, progress)?.model),
         })
-    }
-
-    /// Mean of a document's measure over test documents, for each size: a size is so many of the first features
-    /// (method 6), and whatever one size knows is carried to the next. Documents for which the measure says `None` take no
-    /// part; a mean over no document is 0.
-    pub fn sweep_means(
-        &self,
-        train: &Problem,
-        test: &Problem,
-        sizes: &[usize],
-        measure: &(dyn Fn(&[Scored], &[u32]) -> Option<f64> + Sync),
-        progress: &dyn Progress,
-    ) -> Result<Vec<f64>> {
-        let mut sums = vec![(0.0f64, 0u32); sizes.len()];
-        let mut add = |values: &[(usize, f64)]| {
-            for &(size, value) in values {
-                sums[size].0 += value;
-                sums[size].1 += 1;
-            }
-        };
-        match self {
-            Self::Knn(options) => {
-                let sweep = KnnSweep::new(train, sizes, options)?;
-                let parts = sweep.fold(
-                    test,
-                    progress,
-                    |_| Vec::new(),
-                    |values: &mut Vec<(usize, f64)>, place, ranked| {
-                        let truth = test.assignments.row_indices(place.document);
-                        values.extend(measure(ranked, truth).map(|v| (place.size, v)));
-                    },
-                )?;
-                parts.iter().for_each(|values| add(values));
-            }
-            Self::Bayes(options) => {
-                let sweep = options.sweep(train, sizes)?;
-                let parts: Vec<Vec<(usize, f64)>> = (0..test.documents())
-                    .into_par_iter()
-                    .map_init(
-                        || (Scratch::default(), Vec::new()),
-                        |(scratch, ranked), row| {
-                            let mut values = Vec::with_capacity(sizes.len());
-                            let truth = test.assignments.row_indices(row);
-                            sweep.rank(test.query(row), scratch, ranked, |size, ranked| {
-                                values.extend(measure(ranked, truth).map(|v| (size, v)));
-                            });
-                            values
-                        },
-                    )
-                    .collect();
-                parts.iter().for_each(|values| add(values));
-            }
-            Self::Svm(options) => {
-                let mut at = 0;
-                options.sweep(train, sizes, progress, |_, fit| {
-                    let values = rank_all(&fit.model, test, |_, ranked, truth| measure(ranked, truth));
-                    add(&values.into_iter().flatten().map(|v| (at, v)).collect::<Vec<_>>());
-                    at += 1;
-                    Ok(())
-                })?;
-            }
-        }
-        Ok(sums.into_iter().map(|(sum, n)| if n == 0 { 0.0 } else { sum / f64::from(n) }).collect())
     }
 }
 
@@ -226,8 +161,6 @@ pub enum Fitted {
     },
     /// Bayes or SVM.
     Linear(Linear),
-    /// A classifier for each node of a taxonomy.
-    Progressive(Box<ProgressiveModel>),
 }
 
 impl Classifier for Fitted {
@@ -235,7 +168,6 @@ impl Classifier for Fitted {
         match self {
             Self::Knn { model, .. } => model.labels(),
             Self::Linear(model) => model.labels(),
-            Self::Progressive(model) => model.labels(),
         }
     }
 
@@ -243,7 +175,6 @@ impl Classifier for Fitted {
         match self {
             Self::Knn { model, .. } => model.rank(document, scratch, ranked),
             Self::Linear(model) => model.rank(document, scratch, ranked),
-            Self::Progressive(model) => model.rank(document, scratch, ranked),
         }
     }
 }

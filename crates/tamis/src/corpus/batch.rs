@@ -52,3 +52,37 @@ impl<I: Iterator<Item = Document<'static>> + Send> Batches for InMemory<I> {
         Ok(if batch.is_empty() { None } else { Some(Box::new(batch)) })
     }
 }
+
+/// A source whose first batch was looked at.
+pub(crate) struct Peeked {
+    first: Option<Box<dyn Batch>>,
+    rest: Box<dyn Batches>,
+}
+
+impl Peeked {
+    /// Takes the first batch and tells whether its documents are in parts of a given split.
+    pub(crate) fn new(mut source: Box<dyn Batches>) -> Result<(Self, bool)> {
+        let first = source.next_batch()?;
+        let mut has_parts = false;
+        if let Some(batch) = &first {
+            batch.visit(&mut |document| {
+                has_parts = document.is_ok_and(|d| d.part.is_some());
+                if has_parts { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+        }
+        Ok((Self { first, rest: source }, has_parts))
+    }
+}
+
+impl Batches for Peeked {
+    fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
+        match self.first.take() {
+            Some(batch) => Ok(Some(batch)),
+            None => self.rest.next_batch(),
+        }
+    }
+
+    fn on_error(&self) -> OnError {
+        self.rest.on_error()
+    }
+}

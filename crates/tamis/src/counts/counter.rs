@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::merger::{Merger, Mode};
 use super::tally::{Tallied, Worker};
 use super::{Contingency, Counts, Vocabulary};
-use crate::corpus::{Batch, Batches, OnError, Part, Skipped};
+use crate::corpus::{Batches, OnError, Part, Peeked, Skipped};
 use crate::terms::TextOptions;
 use crate::{Error, Progress, Result};
 
@@ -92,40 +92,6 @@ pub fn count_contingency(
     merger.fold();
     let total = merger.folded.take().unwrap_or_else(|| Contingency::of(&Counts::from_rows::<&str, &str>(&[])));
     Ok((total, CountReport { skipped: merger.skipped, pruned: merger.pruned }))
-}
-
-/// A source whose first batch was looked at.
-struct Peeked {
-    first: Option<Box<dyn Batch>>,
-    rest: Box<dyn Batches>,
-}
-
-impl Peeked {
-    /// Takes the first batch and tells whether its documents are in parts of a given split.
-    fn new(mut source: Box<dyn Batches>) -> Result<(Self, bool)> {
-        let first = source.next_batch()?;
-        let mut has_parts = false;
-        if let Some(batch) = &first {
-            batch.visit(&mut |document| {
-                has_parts = document.is_ok_and(|d| d.part.is_some());
-                if has_parts { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-        }
-        Ok((Self { first, rest: source }, has_parts))
-    }
-}
-
-impl Batches for Peeked {
-    fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
-        match self.first.take() {
-            Some(batch) => Ok(Some(batch)),
-            None => self.rest.next_batch(),
-        }
-    }
-
-    fn on_error(&self) -> OnError {
-        self.rest.on_error()
-    }
 }
 
 fn run(source: Box<dyn Batches>, options: &CountOptions, progress: &dyn Progress, mode: Mode) -> Result<Merger> {

@@ -11,6 +11,7 @@ use super::names::{Names, sorted};
 use super::tally::{Rows, Tallied};
 use super::{Contingency, Counts, Csr, Vocabulary};
 use crate::corpus::{Part, Skipped};
+use crate::terms::TextOptions;
 use crate::{Error, Result};
 
 /// What becomes of documents once they are counted.
@@ -69,6 +70,7 @@ enum Numbers {
 /// terms may have to be numbered anew (after pruning or a fold) or left out (a user's vocabulary), every batch is
 /// translated as it comes.
 pub(super) struct Merger {
+    text: Arc<TextOptions>,
     memory: usize,
     mode: Mode,
     vocabulary: Option<Arc<Vocabulary>>,
@@ -144,6 +146,7 @@ impl Sorter {
 impl Merger {
     pub(super) fn new(options: &CountOptions, threads: usize, mode: Mode) -> Self {
         Self {
+            text: Arc::new(options.text.clone()),
             memory: options.memory,
             mode,
             translate_at_once: options.vocabulary.is_some(),
@@ -352,6 +355,7 @@ impl Merger {
         // Workers do not announce again what they announced before.
         self.translate_at_once = true;
         Counts {
+            text: Arc::clone(&self.text),
             matrix,
             assignments,
             vocabulary: Arc::new(vocabulary),

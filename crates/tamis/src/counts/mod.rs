@@ -4,6 +4,7 @@ mod contingency;
 mod counter;
 mod csr;
 mod file;
+mod folds;
 mod interner;
 mod merger;
 mod names;
@@ -20,6 +21,7 @@ pub use contingency::{Cell, Contingency, ContingencyParts, Meeting};
 pub use counter::{CountOptions, CountReport, Counted, Pruned, count, count_contingency};
 pub use csr::Csr;
 pub use file::CountsFile;
+pub use folds::CrossValidation;
 pub(crate) use interner::Interner;
 pub use split::{Split, SplitPlan};
 pub use summary::{Duplicates, LabelSize, Spread, Summary};
@@ -27,12 +29,15 @@ pub use view::{CsrView, Documents, Entries, Number, Offset, UnorderedView};
 pub use vocabulary::Vocabulary;
 
 use crate::corpus::Part;
+use crate::terms::TextOptions;
 
 /// A corpus as numbers: what every later stage works on. Documents are in corpus order.
 ///
-/// A split is a list of row numbers into it; nothing is copied for a split.
+/// A split or a fold is a list of row numbers into it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counts {
+    /// How text became these terms: what is fitted to the counts must read text the same way.
+    pub text: Arc<TextOptions>,
     /// Terms, in byte order.
     pub vocabulary: Arc<Vocabulary>,
     /// Labels, in byte order.
@@ -62,6 +67,11 @@ impl Counts {
         self.len() == 0
     }
 
+    /// The numbers of all documents.
+    pub fn rows(&self) -> Vec<usize> {
+        (0..self.len()).collect()
+    }
+
     /// The documents of a part of the given split, in order.
     pub fn part(&self, part: Part) -> Vec<usize> {
         (0..self.len()).filter(|&row| self.parts[row] == Some(part)).collect()
@@ -70,12 +80,13 @@ impl Counts {
     /// The documents to learn from: the train part where the corpus gives a split, all documents where it does not
     /// (method 1).
     pub fn training(&self) -> Vec<usize> {
-        if self.parts.iter().all(Option::is_none) { (0..self.len()).collect() } else { self.part(Part::Train) }
+        if self.parts.iter().all(Option::is_none) { self.rows() } else { self.part(Part::Train) }
     }
 
     /// The given documents as a corpus of its own; vocabulary and labels stay as they are.
     pub fn select(&self, rows: &[usize]) -> Self {
         Self {
+            text: Arc::clone(&self.text),
             vocabulary: Arc::clone(&self.vocabulary),
             labels: Arc::clone(&self.labels),
             matrix: self.matrix.select_rows(rows),
@@ -116,6 +127,7 @@ impl Counts {
             assignments.push_row(set.into_iter().map(|l| (l, ())));
         }
         Self {
+            text: Arc::default(),
             lengths: documents.iter().map(|(t, _)| t.len() as u32).collect(),
             ids: (1..=documents.len()).map(|i| i.to_string()).collect(),
             parts: vec![None; documents.len()],

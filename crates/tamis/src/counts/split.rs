@@ -49,12 +49,27 @@ pub enum SplitPlan {
 impl SplitPlan {
     /// The splits of a corpus. Equal seeds give equal splits.
     pub fn splits(self, counts: &Counts, seed: u64) -> Result<Vec<Split>> {
-        let n = counts.len();
+        self.splits_of(counts, &counts.rows(), seed)
+    }
+
+    /// The splits of some documents of a corpus, as numbers of the whole corpus: what the splits of those documents
+    /// alone would be.
+    pub fn splits_of(self, counts: &Counts, rows: &[usize], seed: u64) -> Result<Vec<Split>> {
+        let mut splits = self.places(counts, rows, seed)?;
+        for split in &mut splits {
+            split.train.iter_mut().chain(&mut split.test).for_each(|place| *place = rows[*place]);
+        }
+        Ok(splits)
+    }
+
+    /// The splits as places in `rows`.
+    fn places(self, counts: &Counts, rows: &[usize], seed: u64) -> Result<Vec<Split>> {
+        let n = rows.len();
         if n < 2 {
-            return Err(Error::data(format!("a split needs at least two documents, and the corpus has {n}")));
+            return Err(Error::data(format!("a split needs at least two documents, and there are {n}")));
         }
         match self {
-            Self::Given => given(counts).map(|split| vec![split]),
+            Self::Given => given(counts, rows).map(|split| vec![split]),
             Self::Random { test, times } => {
                 let size = self.test_size(test, n)?;
                 if times == 0 {
@@ -70,13 +85,13 @@ impl SplitPlan {
             }
             Self::Stratified(folds) => {
                 let folds = self.folds(folds, n)?;
-                let of_document = stratified_folds(&counts.assignments, folds, &shuffled(n, seed, 0));
+                let of_document = stratified_folds(&counts.assignments, rows, folds, &shuffled(n, seed, 0));
                 let fold = |f: usize| (0..n).filter(|&d| of_document[d] as usize == f).collect::<Vec<_>>();
                 Ok((0..folds).map(|f| Split::of_test(n, &fold(f))).collect())
             }
             Self::Newest(share) => {
                 let size = self.test_size(share, n)?;
-                let undated = counts.dates.iter().filter(|date| date.is_none()).count();
+                let undated = rows.iter().filter(|&&row| counts.dates[row].is_none()).count();
                 if undated > 0 {
                     return Err(Error::data(format!(
                         "{self} needs a date for each document, and {undated} of {n} have none; name the field with \
@@ -84,9 +99,8 @@ impl SplitPlan {
                     )));
                 }
                 let mut order: Vec<usize> = (0..n).collect();
-                order.sort_by(|&a, &b| {
-                    (&counts.dates[a], &counts.ids[a], a).cmp(&(&counts.dates[b], &counts.ids[b], b))
-                });
+                let age = |place: usize| (&counts.dates[rows[place]], &counts.ids[rows[place]], place);
+                order.sort_by(|&a, &b| age(a).cmp(&age(b)));
                 Ok(vec![Split::of_test(n, &order[n - size..])])
             }
             Self::Disjoint(pieces) => {
@@ -154,8 +168,9 @@ impl Split {
     }
 }
 
-fn given(counts: &Counts) -> Result<Split> {
-    let split = Split { train: counts.part(Part::Train), test: counts.part(Part::Test) };
+fn given(counts: &Counts, rows: &[usize]) -> Result<Split> {
+    let part = |part| (0..rows.len()).filter(|&place| counts.parts[rows[place]] == Some(part)).collect::<Vec<_>>();
+    let split = Split { train: part(Part::Train), test: part(Part::Test) };
     let missing = match (split.train.is_empty(), split.test.is_empty()) {
         (false, false) => return Ok(split),
         (true, true) => "no document says train or test",

@@ -5,26 +5,25 @@ use std::collections::BTreeSet;
 
 use crate::counts::Csr;
 
-/// The fold of each document.
+/// The fold of each of the documents `rows`; `order` holds places in `rows`.
 ///
 /// The rarest label left is dealt out first, each of its documents to the fold that lacks the label most. With equal
 /// shares that is the fold with the fewest documents of the label so far (the paper's `argmax c_j^l`), then the smallest
 /// fold, then the first; so all is in integers. Documents are taken in the given order, and of equally rare labels the
 /// first is taken: the paper leaves both to chance. Documents without labels fill up the smallest folds at the end.
-pub(crate) fn stratified_folds(assignments: &Csr<()>, folds: usize, order: &[usize]) -> Vec<u32> {
+pub(crate) fn stratified_folds(assignments: &Csr<()>, rows: &[usize], folds: usize, order: &[usize]) -> Vec<u32> {
     const NOWHERE: u32 = u32::MAX;
     let labels = assignments.columns();
-    let mut fold_of = vec![NOWHERE; assignments.rows()];
+    let mut fold_of = vec![NOWHERE; rows.len()];
     let mut size = vec![0usize; folds];
     // Documents of each label so far: [label × fold].
     let mut dealt = vec![0u32; labels * folds];
     let mut left: Vec<u32> = vec![0; labels];
-    for &label in assignments.indices() {
-        left[label as usize] += 1;
-    }
+    let labels_of = |place: usize| assignments.row_indices(rows[place]);
+    (0..rows.len()).flat_map(labels_of).for_each(|&label| left[label as usize] += 1);
     let mut rarest: BTreeSet<(u32, u32)> =
         (0..labels as u32).filter(|&l| left[l as usize] > 0).map(|l| (left[l as usize], l)).collect();
-    let documents_of = documents_by_label(assignments, order);
+    let documents_of = documents_by_label(assignments, rows, order);
 
     while let Some(&(_, label)) = rarest.first() {
         for &document in documents_of.row_indices(label as usize) {
@@ -37,7 +36,7 @@ pub(crate) fn stratified_folds(assignments: &Csr<()>, folds: usize, order: &[usi
             let fold = (0..folds).min_by_key(|&fold| (of_label[fold], size[fold])).unwrap_or(0);
             fold_of[document] = fold as u32;
             size[fold] += 1;
-            for &other in assignments.row_indices(document) {
+            for &other in labels_of(document) {
                 dealt[other as usize * folds + fold] += 1;
                 let count = &mut left[other as usize];
                 rarest.remove(&(*count, other));
@@ -59,8 +58,9 @@ pub(crate) fn stratified_folds(assignments: &Csr<()>, folds: usize, order: &[usi
 }
 
 /// Labels × places in the order.
-fn documents_by_label(assignments: &Csr<()>, order: &[usize]) -> Csr<()> {
-    assignments.select_rows(order).transpose()
+fn documents_by_label(assignments: &Csr<()>, rows: &[usize], order: &[usize]) -> Csr<()> {
+    let ordered: Vec<usize> = order.iter().map(|&place| rows[place]).collect();
+    assignments.select_rows(&ordered).transpose()
 }
 
 #[cfg(test)]
@@ -124,7 +124,7 @@ mod tests {
             // i·7 visits every document unless n is a multiple of 7.
             prop_assume!(!n.is_multiple_of(7));
             let shares = vec![1.0 / folds as f64; folds];
-            let ours = stratified_folds(&matrix(&rows, 6), folds, &order);
+            let ours = stratified_folds(&matrix(&rows, 6), &(0..rows.len()).collect::<Vec<_>>(), folds, &order);
             prop_assert_eq!(ours, by_the_book(&rows, 6, &shares, &order));
         }
 
@@ -132,7 +132,7 @@ mod tests {
         fn one_label_each_is_spread_evenly(labels in prop::collection::vec(0u32..5, 4..80), folds in 2usize..5) {
             let rows: Vec<Vec<u32>> = labels.iter().map(|&l| vec![l]).collect();
             let order: Vec<usize> = (0..rows.len()).collect();
-            let fold_of = stratified_folds(&matrix(&rows, 5), folds, &order);
+            let fold_of = stratified_folds(&matrix(&rows, 5), &(0..rows.len()).collect::<Vec<_>>(), folds, &order);
             for label in 0..5 {
                 let count = |fold: u32| (0..rows.len()).filter(|&d| labels[d] == label && fold_of[d] == fold).count();
                 let counts: Vec<usize> = (0..folds as u32).map(count).collect();

@@ -1,14 +1,11 @@
 //! λ of `wfo(auto)`, learned on the training documents (li 4.3).
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::rank::rank_all;
 use super::registry::LAMBDA_RANGE;
 use super::selector::Selector;
-use crate::counts::{Contingency, Counts};
+use crate::counts::{Contingency, Counts, CrossValidation, Split};
 use crate::{Error, Progress, Result};
 
 /// How λ is learned.
@@ -88,33 +85,30 @@ pub fn learn_lambda(
     let longest = sizes.iter().copied().max().unwrap_or(0);
     let candidates: Vec<Selector> =
         options.grid.iter().map(|&lambda| selector.with_lambda(lambda)).collect::<Result<_>>()?;
-    let mut shuffled = rows.to_vec();
-    shuffled.shuffle(&mut ChaCha8Rng::seed_from_u64(options.seed));
     // fold → size → best so far
     let mut best: Vec<Vec<Option<FoldLambda>>> = vec![vec![None; sizes.len()]; options.folds];
-    progress.start("learning λ", Some((options.folds * options.grid.len()) as u64));
-    for (fold, best) in best.iter_mut().enumerate() {
-        let (train, test) = split(&shuffled, fold, options.folds);
-        let rankings = rank_all(&candidates, &Contingency::of_rows(counts, &train))?;
+    let folds = CrossValidation::random(counts, rows, options.folds, options.seed);
+    folds.run("learning λ", options.grid.len() as u64, progress, |fold, Split { train, test }| {
+        let rankings = rank_all(&candidates, &Contingency::of_rows(counts, train))?;
         for (&lambda, ranking) in options.grid.iter().zip(&rankings) {
             if progress.cancelled() {
                 return Err(Error::Interrupted);
             }
-            let values = evaluate(&train, &test, ranking.top(longest), sizes)?;
+            let values = evaluate(train, test, ranking.top(longest), sizes)?;
             if values.len() != sizes.len() || values.iter().any(|v| v.is_nan()) {
                 return Err(Error::data(format!(
                     "the evaluation at λ = {lambda} did not give a number for every size"
                 )));
             }
-            for (best, value) in best.iter_mut().zip(values) {
+            for (best, value) in best[fold].iter_mut().zip(values) {
                 if best.is_none_or(|b| value > b.value || (value == b.value && lambda < b.lambda)) {
                     *best = Some(FoldLambda { lambda, value });
                 }
             }
             progress.add(1);
         }
-    }
-    progress.finish();
+        Ok(())
+    })?;
     Ok(sizes
         .iter()
         .enumerate()
@@ -124,15 +118,4 @@ pub fn learn_lambda(
             LearnedLambda { size, lambda: lambda.clamp(0.0, 1.0), folds }
         })
         .collect())
-}
-
-/// Training rows and rows held out of a fold, both in corpus order.
-fn split(shuffled: &[usize], fold: usize, folds: usize) -> (Vec<usize>, Vec<usize>) {
-    let (mut train, mut test) = (Vec::new(), Vec::new());
-    for (at, &row) in shuffled.iter().enumerate() {
-        if at % folds == fold { test.push(row) } else { train.push(row) }
-    }
-    train.sort_unstable();
-    test.sort_unstable();
-    (train, test)
 }

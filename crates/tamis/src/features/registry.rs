@@ -376,8 +376,7 @@ mod tests {
         for score in Score::all() {
             assert!(names.insert(score.name()), "two scores are called {}", score.name());
         }
-        for named in
-            "df ig ig-presence chi2max chi2avg mimax miavg bns wllr wfo or ib gini acc2 f1 ngl gss".split(' ')
+        for named in "df ig ig-presence chi2max chi2avg mimax miavg bns wllr wfo or ib gini acc2 f1 ngl gss".split(' ')
         {
             assert!(names.contains(named), "{named} is missing");
         }

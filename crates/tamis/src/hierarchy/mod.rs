@@ -5,5 +5,5 @@ pub mod progressive;
 
 mod taxonomy;
 
-pub use progressive::{ProgressiveModel, ProgressiveOptions};
+pub use progressive::{ProgressiveMemory, ProgressiveModel, ProgressiveOptions};
 pub use taxonomy::{GivenTaxonomy, NodeRecord, ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};

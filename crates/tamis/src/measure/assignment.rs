@@ -171,6 +171,12 @@ impl Confusion {
         }
     }
 
+    /// Gives labels other numbers.
+    pub(super) fn renumber(&mut self, number: impl Fn(u32) -> u32) {
+        let name = |label| if label == NOBODY { NOBODY } else { number(label) };
+        self.cells = self.cells.drain().map(|((t, d), n)| ((name(t), name(d)), n)).collect();
+    }
+
     /// How often `decided` was said where `truth` was right.
     pub fn count(&self, truth: u32, decided: u32) -> u64 {
         self.cells.get(&(truth, decided)).copied().unwrap_or(0)
@@ -218,6 +224,12 @@ impl CoOccurrence {
         for (&pair, &count) in &other.pairs {
             *self.pairs.entry(pair).or_default() += count;
         }
+    }
+
+    /// Gives labels other numbers.
+    pub(super) fn renumber(&mut self, number: impl Fn(u32) -> u32) {
+        let pair = |a: u32, b: u32| (a.min(b), a.max(b));
+        self.pairs = self.pairs.drain().map(|((a, b), n)| (pair(number(a), number(b)), n)).collect();
     }
 
     /// Documents with both labels.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::assignment::{CoOccurrence, Confusion, Tally, compare};
 use super::hierarchical::{Ancestry, HierarchicalTally};
 use super::ranking;
-use super::totals::{LAST_LABEL, Layout, MeasureValue, Record, Totals, event, is_document_wise, takes_part};
+use super::totals::{LAST_LABEL, Layout, MeasureValue, Record, Totals, event, is_document_wise, of_event, takes_part};
 use super::{Beta, Family, Measure};
 use crate::classify::Scored;
 use crate::{Error, Result};
@@ -243,6 +243,20 @@ impl Evaluation {
             pairs.1.merge(&more.1);
         }
         Ok(())
+    }
+
+    /// Gives other numbers to labels that the model does not know, before parts that numbered them apart are merged;
+    /// known ones must stay. Two labels must not become one.
+    pub fn renumber(&mut self, number: impl Fn(u32) -> u32) {
+        self.totals.unseen = std::mem::take(&mut self.totals.unseen).into_iter().map(|(l, t)| (number(l), t)).collect();
+        for e in self.kept.iter_mut().flat_map(|kept| &mut kept.events) {
+            let (label, decision) = of_event(*e);
+            *e = event(number(label), decision);
+        }
+        if let Some((confusion, together)) = &mut self.pairs {
+            confusion.renumber(&number);
+            together.renumber(&number);
+        }
     }
 
     /// Number of documents judged.

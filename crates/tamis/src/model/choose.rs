@@ -5,8 +5,9 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::classify::{ClassifierSpec, Problem};
-use crate::counts::{Contingency, Counts};
+use crate::classify::sweep::{Prefixes, Task, means};
+use crate::classify::{ClassifierSpec, Scored};
+use crate::counts::{Contingency, Counts, CrossValidation, Split};
 use crate::features::{Selector, rank_all};
 use crate::measure::ranking::r_precision;
 use crate::{Error, Progress, Result};
@@ -91,42 +92,37 @@ pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress
     if sample.windows(2).all(|w| labels(w[0]) == labels(w[1])) {
         sample = rows.to_vec();
     }
-    let mut random = ChaCha8Rng::seed_from_u64(options.seed);
-    sample.shuffle(&mut random);
-    sample.truncate(options.documents);
+    if sample.len() > options.documents {
+        sample.shuffle(&mut ChaCha8Rng::seed_from_u64(options.seed));
+        sample.truncate(options.documents);
+        sample.sort_unstable();
+    }
     let candidates = options.selectors.len() * options.classifiers.len();
-    progress.start("choosing", Some((options.folds * candidates) as u64));
     // values[classifier][selector][size] over folds; the last size is all terms.
     let sizes: Vec<usize> = options.sizes.iter().copied().chain([usize::MAX]).collect();
     let mut values = vec![vec![vec![Vec::new(); sizes.len()]; options.selectors.len()]; options.classifiers.len()];
     let mut longest = 0;
-    for fold in 0..options.folds {
-        let (mut train, mut test): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
-        for (i, &row) in sample.iter().enumerate() {
-            if i % options.folds == fold { test.push(row) } else { train.push(row) }
-        }
-        train.sort_unstable();
-        test.sort_unstable();
-        let table = Contingency::of_rows(counts, &train);
+    let folds = CrossValidation::random(counts, &sample, options.folds, options.seed);
+    folds.run("choosing", candidates as u64, progress, |_, Split { train, test }| {
+        let task = Task { counts, train, test };
+        let table = Contingency::of_rows(counts, train);
         for (s, ranking) in rank_all(&options.selectors, &table)?.iter().enumerate() {
             longest = longest.max(ranking.len());
-            let problem = Problem::new(counts, &train, ranking.terms());
-            let held_out = Problem::new(counts, &test, ranking.terms());
             let real: Vec<usize> = sizes.iter().map(|&size| size.min(ranking.len())).collect();
+            let prefixes = Prefixes { terms: ranking.terms().to_vec(), sizes: real };
             for (c, classifier) in options.classifiers.iter().enumerate() {
                 if progress.cancelled() {
                     return Err(Error::Interrupted);
                 }
-                let measure = |ranked: &[crate::classify::Scored], truth: &[u32]| r_precision(ranked, truth);
-                let means = classifier.sweep_means(&problem, &held_out, &real, &measure, &crate::Silent)?;
-                for (at, mean) in means.into_iter().enumerate() {
+                let measure = |ranked: &[Scored], truth: &[u32]| r_precision(ranked, truth);
+                for (at, mean) in means(classifier, task, &prefixes, &measure, progress)?.into_iter().enumerate() {
                     values[c][s][at].push(mean);
                 }
                 progress.add(1);
             }
         }
-    }
-    progress.finish();
+        Ok(())
+    })?;
     let mut trials = Vec::new();
     for (c, classifier) in options.classifiers.iter().enumerate() {
         for (s, selector) in options.selectors.iter().enumerate() {

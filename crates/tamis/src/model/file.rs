@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Model, TrainingSummary};
+use super::{Model, ModelParts, Ranker, TrainingSummary};
 use crate::atomic::AtomicFile;
 use crate::classify::{
     Classifier, Fitted, Knn, KnnOptions, Linear, LinearParts, Outputs, Problem, Store, Weighter, Weighting, Weights,
@@ -138,11 +138,14 @@ impl Model {
     }
 
     fn builder(&self) -> Result<Builder> {
-        let quantised = matches!(&self.classifier, Fitted::Linear(linear)
+        let quantised = matches!(&self.ranker, Ranker::Flat(Fitted::Linear(linear))
             if matches!(linear.parts().weights, Weights::Byte { .. }));
         let mut file = if quantised { Builder::new(KIND, SMALL_VERSION).small() } else { Builder::new(KIND, VERSION) };
         let mut numbers = Builder::new(KIND, VERSION);
-        let classifier = store_classifier(&self.classifier, &mut numbers)?;
+        let classifier = match &self.ranker {
+            Ranker::Flat(classifier) => store_classifier(classifier, &mut numbers),
+            Ranker::Along(filter) => store_filter(filter, &mut numbers)?,
+        };
         let meta = Meta {
             text: self.text.clone(),
             taxonomy: self.taxonomy.as_ref().map(Taxonomy::records),
@@ -157,6 +160,9 @@ impl Model {
         self.terms.store(&mut file, "terms");
         self.labels.store(&mut file, "labels");
         file.add_slice("features", &self.feature_of);
+        if !self.neighbours.is_empty() {
+            file.add("train ids", serde_json::to_vec(&self.neighbours).map_err(json)?);
+        }
         file.append(numbers);
         Ok(file)
     }
@@ -174,8 +180,13 @@ impl Model {
         }
         let taxonomy = meta.taxonomy.map(|r| Taxonomy::from_records(r, ParentPolicy::Refuse)).transpose()?;
         let labels = Vocabulary::load(file, "labels")?;
-        let model = Self {
-            classifier: load_classifier(meta.classifier, file, labels.len(), taxonomy.as_ref())?,
+        let ranker = match meta.classifier {
+            Shape::Progressive(filter) => Ranker::Along(Box::new(load_filter(*filter, file, taxonomy.as_ref())?)),
+            flat => Ranker::Flat(load_classifier(flat, file, labels.len())?),
+        };
+        let parts = ModelParts {
+            neighbours: load_neighbours(&ranker, file)?,
+            ranker,
             text: meta.text,
             terms: Arc::new(Vocabulary::load(file, "terms")?),
             feature_of: file.slice::<u32>("features")?.to_vec(),
@@ -186,8 +197,20 @@ impl Model {
             calibration: meta.calibration,
             summary: meta.summary,
         };
-        model.validate().map_err(|e| file.error(e.to_string()))?;
-        Ok(model)
+        Self::new(parts).map_err(|e| file.error(e.to_string()))
+    }
+}
+
+/// The names of the training documents. Files of older programs do not have them: there, documents are named by their
+/// place, from 1.
+fn load_neighbours(ranker: &Ranker, file: &Container) -> Result<Vec<String>> {
+    const NAME: &str = "train ids";
+    match ranker {
+        Ranker::Flat(Fitted::Knn { .. }) if file.sections().any(|(name, _)| name == NAME) => {
+            serde_json::from_str(file.text(NAME)?).map_err(|e| file.error(format!("section {NAME}: {e}")))
+        }
+        Ranker::Flat(Fitted::Knn { problem, .. }) => Ok((1..=problem.documents()).map(|n| n.to_string()).collect()),
+        _ => Ok(Vec::new()),
     }
 }
 
@@ -207,7 +230,7 @@ fn store_filter(filter: &ProgressiveModel, file: &mut Builder) -> Result<Shape> 
     for node in &filter.locals {
         let mut part = Builder::new(NODE_KIND, VERSION);
         part.add_slice("features", &node.features);
-        let classifier = store_classifier(&node.classifier, &mut part)?;
+        let classifier = store_classifier(&node.classifier, &mut part);
         let meta = NodeMeta { labels: node.classifier.labels(), members: node.members.clone(), classifier };
         let json = |e: serde_json::Error| Error::data(format!("the model cannot be written as JSON: {e}"));
         part.add("meta", serde_json::to_vec(&meta).map_err(json)?);
@@ -237,11 +260,8 @@ fn load_filter(filter: Filter, file: &Container, taxonomy: Option<&Taxonomy>) ->
         let part = Container::from_bytes(Path::new(&name), file.section(&name)?, NODE_KIND, VERSION).map_err(wrong)?;
         let meta: NodeMeta =
             serde_json::from_str(part.text("meta")?).map_err(|e| file.error(format!("section {name}: {e}")))?;
-        if matches!(meta.classifier, Shape::Progressive(_)) {
-            return Err(file.error(format!("section {name}: a node cannot be a taxonomy of its own")));
-        }
         let own = part.slice::<u32>("features").map_err(wrong)?.to_vec();
-        let classifier = load_classifier(meta.classifier, &part, meta.labels, None).map_err(wrong)?;
+        let classifier = load_classifier(meta.classifier, &part, meta.labels).map_err(wrong)?;
         if let Fitted::Linear(linear) = &classifier
             && linear.features() != own.len()
         {
@@ -261,9 +281,8 @@ fn load_filter(filter: Filter, file: &Container, taxonomy: Option<&Taxonomy>) ->
     Ok(model)
 }
 
-fn store_classifier(classifier: &Fitted, file: &mut Builder) -> Result<Shape> {
-    Ok(match classifier {
-        Fitted::Progressive(filter) => return store_filter(filter, file),
+fn store_classifier(classifier: &Fitted, file: &mut Builder) -> Shape {
+    match classifier {
         Fitted::Knn { model, problem } => {
             store_csr_shape(&problem.matrix, "train", file);
             file.add_slice("train counts", problem.matrix.values());
@@ -301,7 +320,7 @@ fn store_classifier(classifier: &Fitted, file: &mut Builder) -> Result<Shape> {
                 dense,
             }
         }
-    })
+    }
 }
 
 /// Writes the weights; tells whether they are dense.
@@ -331,10 +350,10 @@ where
     }
 }
 
-fn load_classifier(shape: Shape, file: &Container, labels: usize, taxonomy: Option<&Taxonomy>) -> Result<Fitted> {
+fn load_classifier(shape: Shape, file: &Container, labels: usize) -> Result<Fitted> {
     let wrong = |e: Error| file.error(e.to_string());
     match shape {
-        Shape::Progressive(filter) => load_filter(*filter, file, taxonomy).map(|f| Fitted::Progressive(Box::new(f))),
+        Shape::Progressive(_) => Err(file.error("a node cannot be a taxonomy of its own")),
         Shape::Knn { options } => {
             let features = file.slice::<u32>("features")?.len();
             let matrix = load_csr(file, "train", features, file.slice::<u32>("train counts")?.to_vec())?;

@@ -1,15 +1,25 @@
-//! The front door: counts are fitted to a model, a model labels, evaluates, explains itself, and is a file.
+//! The front door: counts are fitted to a model; a model labels, evaluates, explains itself, and is a file.
 
+mod along;
+mod answer;
 mod choose;
+mod evaluate;
 mod file;
-mod model;
-mod train;
-mod train_taxonomy;
+mod fit;
+mod fitted;
+mod flat;
+mod label;
+mod labeller;
+mod options;
 mod why;
 
+pub use answer::{Answer, How, NamedNeighbour, NodeStep, RankedLabel, Reason, Span, WhyAsked, Word};
 pub use choose::{Choice, ChooseOptions, Trial, choose};
+pub use evaluate::{DecidedWell, EvaluateOptions, LabelQuality, LevelQuality, Quality, QualityReport};
 pub use file::ModelFileInfo;
-pub use model::{Labelled, Labeller, Model, TrainingSummary};
-pub use train::{FitOptions, Size, Trained, fit};
-pub use train_taxonomy::{TaxonomyTrained, fit_taxonomy};
-pub use why::{LabelFacts, LabelWords, Neighbour, Reason, Reasons, Why, WordShare};
+pub use fit::{NodesSeen, Trained};
+pub use fitted::{Memory, Model, ModelParts, Ranker, TrainingSummary};
+pub use label::{Answers, Worked};
+pub use labeller::{Decided, Labeller};
+pub use options::{Deciding, FitOptions, HierarchyOptions};
+pub use why::{LabelFacts, LabelWords, Neighbour, Why, WordShare};

@@ -1,8 +1,7 @@
 //! Why: which words speak for a label, in a document and in the whole model, and what is known about a label.
 
-use super::{Labeller, Model};
+use super::{Labeller, Model, Ranker};
 use crate::classify::{Classifier, Fitted, Query, Scratch, Similarity};
-use crate::corpus::Body;
 use crate::threshold::{CurvePoint, ThresholdCurve};
 use crate::{Error, Result};
 
@@ -35,32 +34,6 @@ pub struct Why {
     pub words: Vec<WordShare>,
     /// For kNN the neighbours that carry the label, nearest first; their shares add up to the score.
     pub neighbours: Vec<Neighbour>,
-}
-
-/// The labels of a document, with reasons.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reasons {
-    /// The labels it gets, best first.
-    pub decided: Vec<u32>,
-    /// Whether it has a word that the model knows.
-    pub known: bool,
-    /// For the label asked for; else for those it gets, best first; else for the best one.
-    pub reasons: Vec<Reason>,
-}
-
-/// A label of a document, with what speaks for and against it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reason {
-    /// Label number.
-    pub label: u32,
-    /// Its score, where it has one; along a taxonomy that of its own level.
-    pub score: Option<f64>,
-    /// The threshold for that score, see [`LabelFacts::threshold`].
-    pub threshold: Option<f64>,
-    /// Whether the document gets it.
-    pub decided: bool,
-    /// What makes the score.
-    pub why: Why,
 }
 
 /// The words that say most about a label, with their weights.
@@ -114,8 +87,8 @@ impl Model {
     pub fn label_facts(&self, label: u32) -> LabelFacts<'_> {
         let id = self.labels.name(label);
         let name = self.taxonomy.as_ref().and_then(|t| Some(t.name(t.node(id)?))).unwrap_or(id);
-        let threshold = match &self.classifier {
-            Fitted::Progressive(filter) => filter.tuned(label).and_then(|t| t.thresholds.last()).copied(),
+        let threshold = match &self.ranker {
+            Ranker::Along(filter) => filter.tuned(label).and_then(|t| t.thresholds.last()).copied(),
             _ => self.thresholds.of(label),
         };
         let quality = self.curve(label).and_then(|curve| match threshold {
@@ -135,11 +108,11 @@ impl Model {
     /// The words that say most about each of the given labels: at most `top` for and `top` against. Features are numbers;
     /// [`Model::features`] names them. An error for neighbours, which have none.
     pub fn label_words(&self, labels: &[u32], top: usize) -> Result<Vec<LabelWords>> {
-        let lists: Vec<Vec<(u32, f64)>> = match &self.classifier {
-            Fitted::Progressive(filter) => {
+        let lists: Vec<Vec<(u32, f64)>> = match &self.ranker {
+            Ranker::Along(filter) => {
                 labels.iter().map(|&node| largest_of_both(filter.node_weights(node), top)).collect()
             }
-            Fitted::Linear(linear) => {
+            Ranker::Flat(Fitted::Linear(linear)) => {
                 let ranked = linear.parts().outputs.labels();
                 let places: Vec<Option<usize>> = labels.iter().map(|l| ranked.binary_search(l).ok()).collect();
                 let mut lists: Vec<Vec<(u32, f64)>> = vec![Vec::new(); labels.len()];
@@ -156,7 +129,7 @@ impl Model {
                 }
                 lists.into_iter().map(|list| largest_of_both(list, top)).collect()
             }
-            Fitted::Knn { .. } => {
+            Ranker::Flat(Fitted::Knn { .. }) => {
                 return Err(Error::data(
                     "a model of neighbours has no words of its own: give a document to see its neighbours",
                 ));
@@ -171,10 +144,10 @@ impl Model {
 
     /// Why a document has its score for a label.
     pub fn why(&self, document: Query<'_>, label: u32) -> Why {
-        let explanation = match &self.classifier {
-            Fitted::Progressive(filter) => filter.explain(document, label),
-            Fitted::Linear(linear) => linear.explain(document, label),
-            Fitted::Knn { .. } => return self.why_neighbours(document, label),
+        let explanation = match &self.ranker {
+            Ranker::Along(filter) => filter.explain(document, label),
+            Ranker::Flat(Fitted::Linear(linear)) => linear.explain(document, label),
+            Ranker::Flat(Fitted::Knn { .. }) => return self.why_neighbours(document, label),
         };
         let Some(explanation) = explanation else { return Why::default() };
         let count = |feature| document.features.binary_search(&feature).map_or(0, |at| document.counts[at]);
@@ -186,7 +159,7 @@ impl Model {
 
     /// Neighbours, and for each word how far the score falls when it is left out.
     fn why_neighbours(&self, document: Query<'_>, label: u32) -> Why {
-        let Fitted::Knn { model: knn, .. } = &self.classifier else { return Why::default() };
+        let Ranker::Flat(Fitted::Knn { model: knn, .. }) = &self.ranker else { return Why::default() };
         let found = knn.neighbours(document);
         let total: f64 = found.iter().map(|n| n.1).sum();
         let share = |similarity: f64| match knn.options().similarity {
@@ -225,35 +198,6 @@ impl Labeller<'_> {
     /// Why the document read last has its score for a label.
     pub fn why(&self, label: u32) -> Why {
         self.model().why(self.query(), label)
-    }
-
-    /// Labels a document and says why.
-    pub fn reasons(&mut self, body: &Body<'_>, label: Option<u32>) -> Reasons {
-        let labelled = self.label(body);
-        let known = labelled.known;
-        let (ranked, mut decided) = (labelled.ranked.to_vec(), labelled.decided.to_vec());
-        let mut scores: Vec<Option<f64>> = vec![None; self.model().labels.len()];
-        ranked.iter().for_each(|s| scores[s.label as usize] = Some(s.score));
-        let score_of = |l: u32| scores[l as usize].unwrap_or(f64::NEG_INFINITY);
-        decided.sort_by(|&a, &b| score_of(b).total_cmp(&score_of(a)).then(a.cmp(&b)));
-        let shown = match (label, ranked.first()) {
-            (Some(label), _) => vec![label],
-            (None, Some(best)) if decided.is_empty() => vec![best.label],
-            (None, _) => decided.clone(),
-        };
-        if let Fitted::Progressive(filter) = &self.model().classifier {
-            let own = filter.node_scores(self.query(), &mut Scratch::default());
-            scores = own.into_iter().map(Some).collect();
-        }
-        let reason = |label: u32| Reason {
-            label,
-            score: scores[label as usize],
-            threshold: self.model().label_facts(label).threshold,
-            decided: decided.contains(&label),
-            why: self.why(label),
-        };
-        let reasons = shown.into_iter().map(reason).collect();
-        Reasons { decided, known, reasons }
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Axis, Bar, HeatMap, Page, Series, TreeNode, bars, lines, short};
 use crate::Result;
 use crate::classify::Fitted;
 use crate::measure::{Evaluation, Resampling};
-use crate::model::Model;
+use crate::model::{Model, Ranker};
 
 impl Page {
     /// How the model came about and what it measures on test documents.
@@ -169,7 +169,7 @@ impl Page {
     }
 
     fn weights(&mut self, model: &Model) {
-        let Fitted::Linear(linear) = &model.classifier else { return };
+        let Ranker::Flat(Fitted::Linear(linear)) = &model.ranker else { return };
         let names = model.features();
         let ranked = linear.parts().outputs.labels();
         let mut by_label: Vec<Vec<(f64, usize)>> = vec![Vec::new(); ranked.len()];
@@ -211,10 +211,7 @@ impl Page {
             stack.extend(taxonomy.children(node).iter().rev());
             let label = model.labels.id(taxonomy.id(node));
             let row = label.and_then(|l| quality.iter().find(|r| r.label == l));
-            let threshold = match &model.classifier {
-                Fitted::Progressive(filter) => filter.tuned(node).and_then(|t| t.thresholds.last().copied()),
-                _ => label.and_then(|l| model.thresholds.of(l)).filter(|t| t.is_finite()),
-            };
+            let threshold = label.and_then(|l| model.label_facts(l).threshold).filter(|t| t.is_finite());
             let mut remark = row.map_or_else(
                 || "no label of its own".to_owned(),
                 |r| format!("F1 {:.2}, {} test documents", r.f1, r.tally.support()),

@@ -6,14 +6,13 @@ use super::judge::{Decider, Judge};
 use super::plan::{Decision, Grid, Method, Plan, Work};
 use super::run::{Extent, Material, Study, extent};
 use super::select::Selecting;
-use super::stop::Stoppable;
-use super::sweep::{Gather, Selection, Task, sweep};
 use super::units::UnitKind;
 use crate::classify::ClassifierSpec;
+use crate::classify::sweep::{Gather, Prefixes, Task, sweep};
 use crate::counts::Counts;
 use crate::counts::Split;
 use crate::threshold::{Threshold, Thresholds};
-use crate::{Progress, Result};
+use crate::{Progress, Result, Stoppable};
 
 /// How long a study will take.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -104,7 +103,7 @@ fn try_classifier(
     selecting: &mut Selecting<'_>,
     progress: &dyn Progress,
 ) -> Result<(f64, f64)> {
-    let mut selections: Vec<Selection> = Vec::new();
+    let mut selections: Vec<Prefixes> = Vec::new();
     for method in 0..together {
         let chosen = selecting.choose(method, classifier, progress, &mut |_| {})?;
         selections.extend(chosen.into_iter().map(|c| c.selection));

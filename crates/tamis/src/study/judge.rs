@@ -2,8 +2,8 @@
 
 use super::plan::{Decision, Grid};
 use super::rows::Values;
-use super::sweep::{Gather, Selection};
 use crate::Result;
+use crate::classify::sweep::{Gather, Prefixes};
 use crate::classify::{Scored, SweepPlace};
 use crate::counts::Counts;
 use crate::measure::{Average, EvaluationGrid, Family, Measure, Tally};
@@ -15,7 +15,7 @@ use crate::threshold::Thresholds;
 pub(super) struct Places(Vec<usize>);
 
 impl Places {
-    pub(super) fn of(selections: &[Selection]) -> Self {
+    pub(super) fn of(selections: &[Prefixes]) -> Self {
         let mut first = vec![0];
         for selection in selections {
             first.push(first[first.len() - 1] + selection.sizes.len());
@@ -130,7 +130,7 @@ impl<'a> Judge<'a> {
         counts: &'a Counts,
         test: &'a [usize],
         trained: Vec<bool>,
-        selections: &[Selection],
+        selections: &[Prefixes],
         deciders: Vec<Vec<Decider>>,
     ) -> Result<Self> {
         let places = Places::of(selections);

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::rows::{PipelineRow, Row, SplitRow, Timing};
 use super::run::{Extent, Sink};
-use super::stop::Stoppable;
 use crate::classify::{ClassifierSpec, KnnOptions};
 use crate::counts::Counts;
 use crate::counts::{Split, SplitPlan};
@@ -17,7 +16,7 @@ use crate::hierarchy::pipeline;
 use crate::hierarchy::pipeline::{Imbalance, Method, ScoreTable, select};
 use crate::hierarchy::progressive::{ProgressiveOptions, score_tables};
 use crate::measure::significance::stream;
-use crate::{Error, Progress, Result};
+use crate::{Error, Progress, Result, Stoppable};
 
 /// What is run along pipelines. The numbers are the paper's (addis 4).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

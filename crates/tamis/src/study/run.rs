@@ -7,18 +7,16 @@ use super::pipelines::PipelineStudy;
 use super::plan::{Decision, Grid, Method, Plan, Profile, Work};
 use super::rows::{ProfileRow, ResultRow, Row, SetRow, SplitRow, Timing};
 use super::select::{Chosen, Selecting};
-use super::stop::Stoppable;
-use super::sweep::{Gather, Selection, Task, sweep};
 use super::units::{Unit, UnitKind, units};
 use crate::classify::ClassifierSpec;
-use crate::counts::{Contingency, Counts};
-use crate::counts::{Split, SplitPlan};
+use crate::classify::sweep::{Gather, Prefixes, Task, sweep};
+use crate::counts::{Contingency, Counts, CrossValidation, Split, SplitPlan};
 use crate::features::rank_all;
 use crate::hierarchy::Taxonomy;
 use crate::measure::simulation::{SimulationOptions, simulate};
 use crate::threshold::HeldOut;
 use crate::threshold::Thresholds;
-use crate::{Error, Progress, Result};
+use crate::{Error, Progress, Result, Stoppable};
 
 /// Where rows go.
 pub trait Sink {
@@ -224,7 +222,7 @@ impl<'a> Study<'a> {
         progress: &dyn Progress,
     ) -> Result<Vec<Row>> {
         let Split { train, test } = &self.splits[split];
-        let selections: Vec<Selection> = chosen.iter().map(|(_, c)| c.selection.clone()).collect();
+        let selections: Vec<Prefixes> = chosen.iter().map(|(_, c)| c.selection.clone()).collect();
         let deciders = self.deciders(classifier, train, selecting, chosen, progress)?;
         let trained = selecting.table.label_documents().iter().map(|&n| n > 0).collect();
         let judge = Judge::new(self.grid, self.counts, test, trained, &selections, deciders)?;
@@ -293,28 +291,33 @@ impl<'a> Study<'a> {
         chosen: &[(usize, Chosen)],
         progress: &dyn Progress,
     ) -> Result<Vec<HeldOut>> {
-        let training = self.counts.select(train);
+        let counts = self.counts;
         let mut methods = Vec::new();
         for part in chosen.chunk_by(|a, b| a.0 == b.0) {
             let of_method: Vec<Chosen> = part.iter().map(|(_, c)| c.clone()).collect();
             methods.extend(selecting.inner_methods(part[0].0, &of_method)?);
         }
-        let folds = SplitPlan::Stratified(self.grid.folds as u32).splits(&training, self.seed)?;
         let mut whole: Vec<HeldOut> = Vec::new();
-        for (fold, Split { train, test }) in folds.iter().enumerate() {
-            let mut inner = Selecting::new(self.grid, &training, train, &methods, self.seed)?;
+        let folds = CrossValidation {
+            counts,
+            rows: train,
+            plan: SplitPlan::Stratified(self.grid.folds as u32),
+            seed: self.seed,
+        };
+        folds.run("tuning", 0, &Stoppable(progress), |fold, Split { train, test }| {
+            let mut inner = Selecting::new(self.grid, counts, train, &methods, self.seed)?;
             let mut selections = Vec::new();
             for method in 0..methods.len() {
                 let found = inner.choose(method, classifier, &Stoppable(progress), &mut |_| {})?;
                 selections.extend(found.into_iter().map(|c| c.selection));
             }
-            let holder = Holder { counts: &training, test, fold, places: Places::of(&selections) };
-            whole.resize_with(holder.places.len(), || HeldOut::new(training.labels.len()));
-            let task = Task { counts: &training, train, test };
+            let holder = Holder { counts, test, fold, places: Places::of(&selections) };
+            whole.resize_with(holder.places.len(), || HeldOut::new(counts.labels.len()));
+            let task = Task { counts, train, test };
             sweep(classifier, task, &selections, &holder, progress, |part| {
                 whole.iter_mut().zip(part).for_each(|(whole, part)| whole.merge(part));
-            })?;
-        }
+            })
+        })?;
         Ok(whole)
     }
 

@@ -2,23 +2,23 @@
 
 use std::time::Instant;
 
-use super::plan::{Grid, Method, Size};
+use super::plan::{Grid, Method};
 use super::rows::{SearchNote, Timing};
-use super::stop::Stoppable;
-use super::sweep::{Gather, Selection, Task, sweep};
+use crate::classify::sweep::{Gather, Prefixes, Task, sweep};
 use crate::classify::{ClassifierSpec, Scored, SweepPlace};
 use crate::counts::{Contingency, Counts};
+use crate::features::Size;
 use crate::features::search::{Budget, Ended};
 use crate::features::{LambdaOptions, Selector, learn_lambda, rank_all};
 use crate::measure::{EvaluationGrid, Family, Measure};
 use crate::study::Decision;
 use crate::threshold::Thresholds;
-use crate::{Error, Progress, Result};
+use crate::{Error, Progress, Result, Stoppable};
 
 /// The terms of a method at one or more sizes.
 #[derive(Debug, Clone)]
 pub(super) struct Chosen {
-    pub(super) selection: Selection,
+    pub(super) selection: Prefixes,
     /// For each size of the selection: the size asked for, and what there is to say about it.
     pub(super) notes: Vec<Note>,
 }
@@ -113,7 +113,7 @@ impl<'a> Selecting<'a> {
             });
             time(timing("search", selector, Some(size), start));
             let terms = ranking.terms().to_vec();
-            let selection = Selection { sizes: vec![terms.len()], terms };
+            let selection = Prefixes { sizes: vec![terms.len()], terms };
             all.push(Chosen { selection, notes: vec![Note { size, lambda: None, search }] });
         }
         Ok(all)
@@ -132,7 +132,7 @@ impl<'a> Selecting<'a> {
         let asked: Vec<usize> = sizes.iter().map(|s| s.of(self.table.terms())).collect();
         let evaluate = |train: &[usize], test: &[usize], terms: &[u32], sizes: &[usize]| {
             let sizes = sizes.iter().map(|&s| s.min(terms.len())).collect();
-            let selection = Selection { terms: terms.to_vec(), sizes };
+            let selection = Prefixes { terms: terms.to_vec(), sizes };
             let task = Task { counts: self.counts, train, test };
             quality(self.grid, classifier, task, &selection, progress)
         };
@@ -173,7 +173,7 @@ fn largest(sizes: &[Size]) -> usize {
 fn chosen(terms: Vec<u32>, sizes: &[Size]) -> Chosen {
     let notes = sizes.iter().map(|&size| Note { size, lambda: None, search: None }).collect();
     let sizes = sizes.iter().map(|s| s.of(terms.len())).collect();
-    Chosen { selection: Selection { terms, sizes }, notes }
+    Chosen { selection: Prefixes { terms, sizes }, notes }
 }
 
 fn timing(what: &str, selector: &Selector, size: Option<Size>, start: Instant) -> Timing {
@@ -186,7 +186,7 @@ fn quality(
     grid: &Grid,
     classifier: &ClassifierSpec,
     task: Task<'_>,
-    selection: &Selection,
+    selection: &Prefixes,
     progress: &dyn Progress,
 ) -> Result<Vec<f64>> {
     let measure = grid.measures[0];

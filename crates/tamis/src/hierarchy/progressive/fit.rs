@@ -38,7 +38,8 @@ pub struct ProgressiveFit {
 /// use tamis::Silent;
 /// use tamis::counts::Counts;
 /// use tamis::hierarchy::progressive::{ProgressiveOptions, fit};
-/// use tamis::label::{Problem, Scratch, Separator, Taxonomy};
+/// use tamis::classify::Problem;
+/// use tamis::hierarchy::{ProgressiveMemory, Separator, Taxonomy};
 ///
 /// let kinds = [("sport/hockey", "ice puck"), ("sport/football", "grass goal"), ("trade", "oil price")];
 /// let documents: Vec<(Vec<&str>, Vec<&str>)> =
@@ -48,7 +49,7 @@ pub struct ProgressiveFit {
 /// let rows: Vec<usize> = (0..counts.len()).collect();
 /// let fitted = fit(&counts, &rows, &taxonomy, &ProgressiveOptions::default(), &Silent)?;
 /// let first = Problem::new(&counts, &[0], &fitted.terms);
-/// let accepted = fitted.model.decide(first.query(0), &mut Scratch::default());
+/// let accepted = fitted.model.decide(first.query(0), &mut ProgressiveMemory::default());
 /// assert_eq!(accepted.iter().map(|&n| taxonomy.id(n)).collect::<Vec<_>>(), ["sport", "sport/hockey"]);
 /// # Ok::<(), tamis::Error>(())
 /// ```

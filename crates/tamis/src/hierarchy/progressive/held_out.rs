@@ -4,12 +4,11 @@ use rayon::prelude::*;
 
 use super::model::{ProgressiveMemory, Tuned};
 use super::{NodeDocuments, ProgressiveModel, ProgressiveOptions};
-use crate::classify::{Problem, Scored, Scratch};
-use crate::counts::Counts;
-use crate::counts::SplitPlan;
+use crate::classify::{Problem, Scored};
+use crate::counts::{Counts, CrossValidation};
 use crate::hierarchy::pipeline::{ScoreTable, select_all};
 use crate::threshold::{Calibration, CalibrationMethod, HeldOut};
-use crate::{Error, Progress, Result, Silent};
+use crate::{Error, Progress, Result, Stoppable};
 
 /// Documents × nodes: raw scores, and which nodes each document belongs to.
 pub(super) struct Scores {
@@ -37,44 +36,40 @@ impl Scores {
     ) -> Result<Self> {
         let taxonomy = documents.taxonomy();
         let nodes = taxonomy.len();
-        let folds = options.folds.min(rows.len());
-        let splits = SplitPlan::Stratified(folds as u32).splits(&counts.select(rows), options.seed)?;
         let node_of = taxonomy.align(&counts.labels)?;
         let truth = rows
             .iter()
             .map(|&r| taxonomy.closure(counts.assignments.row_indices(r).iter().map(|&l| node_of[l as usize])))
             .collect();
+        let mut place_of = vec![0; counts.len()];
+        rows.iter().enumerate().for_each(|(place, &row)| place_of[row] = place);
         let mut scores =
             Self { nodes, raw: vec![f32::NEG_INFINITY; rows.len() * nodes], fold_of: vec![0; rows.len()], truth };
-        progress.start("scoring held-out documents", Some(folds as u64));
-        for (fold, split) in splits.iter().enumerate() {
-            let train: Vec<usize> = split.train.iter().map(|&d| rows[d]).collect();
-            let known = NodeDocuments::new(taxonomy, counts, &train)?;
-            let (model, terms) = super::fit::train_nodes(&known, counts, options, &Silent)?;
+        let folds = CrossValidation::stratified(counts, rows, options.folds, options.seed);
+        folds.run("scoring held-out documents", 1, progress, |fold, split| {
+            let known = NodeDocuments::new(taxonomy, counts, &split.train)?;
+            let (model, terms) = super::fit::train_nodes(&known, counts, options, &Stoppable(progress))?;
             for block in split.test.chunks(4096) {
                 if progress.cancelled() {
                     return Err(Error::Interrupted);
                 }
-                let block_rows: Vec<usize> = block.iter().map(|&d| rows[d]).collect();
-                let problem = Problem::new(counts, &block_rows, &terms);
+                let problem = Problem::new(counts, block, &terms);
                 let found: Vec<Vec<f32>> = (0..block.len())
                     .into_par_iter()
-                    .map_init(
-                        || (Scratch::default(), ProgressiveMemory::default()),
-                        |(scratch, memory), at| {
-                            model.raw(problem.query(at), scratch, memory);
-                            model.raw_scores(memory).map(|s| s as f32).collect()
-                        },
-                    )
+                    .map_init(ProgressiveMemory::default, |memory, at| {
+                        model.raw(problem.query(at), memory);
+                        model.raw_scores(memory).map(|s| s as f32).collect()
+                    })
                     .collect();
-                for (&document, found) in block.iter().zip(found) {
+                for (&row, found) in block.iter().zip(found) {
+                    let document = place_of[row];
                     scores.raw[document * nodes..][..nodes].copy_from_slice(&found);
                     scores.fold_of[document] = fold as u32;
                 }
             }
             progress.add(1);
-        }
-        progress.finish();
+            Ok(())
+        })?;
         Ok(scores)
     }
 

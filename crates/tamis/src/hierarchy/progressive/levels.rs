@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::ProgressiveModel;
 use super::held_out::Scores;
+use super::{ProgressiveMemory, ProgressiveModel};
 use crate::Result;
-use crate::classify::{Query, Scratch};
+use crate::classify::Query;
 use crate::measure::Beta;
 use crate::threshold::ThresholdCurve;
 
@@ -22,12 +22,9 @@ pub struct Step {
 
 impl ProgressiveModel {
     /// The score (CSV, in [0,1]) of every node for a document.
-    pub fn node_scores(&self, document: Query<'_>, scratch: &mut Scratch) -> Vec<f64> {
-        let mut memory = std::mem::take(&mut scratch.progressive);
-        self.raw(document, scratch, &mut memory);
-        let scores = self.raw_scores(&memory).zip(self.taxonomy.nodes()).map(|(raw, n)| self.csv(n, raw)).collect();
-        scratch.progressive = memory;
-        scores
+    pub fn node_scores(&self, document: Query<'_>, memory: &mut ProgressiveMemory) -> Vec<f64> {
+        self.raw(document, memory);
+        self.raw_scores(memory).zip(self.taxonomy.nodes()).map(|(raw, n)| self.csv(n, raw)).collect()
     }
 
     /// The way to a node, root first, with the scores of [`ProgressiveModel::node_scores`].

@@ -16,10 +16,9 @@ mod training;
 pub use external::{NodeScores, ScoreFilter};
 pub use fit::{ProgressiveFit, fit};
 pub use levels::Step;
-pub use model::{NodeState, ProgressiveModel, Tuned};
+pub use model::{NodeState, ProgressiveMemory, ProgressiveModel, Tuned};
 pub use options::{Answers, ProgressiveOptions};
 pub use tables::score_tables;
 pub use training::{NegativePolicy, NodeDocuments, TrainingOptions, TrainingSet, TrainingSets};
 
-pub(crate) use model::ProgressiveMemory;
 pub(crate) use node::NodeModel;

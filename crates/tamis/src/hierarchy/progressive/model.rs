@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::node::{NodeModel, Reading};
 use super::{Answers, ProgressiveOptions};
-use crate::classify::{Classifier, Explanation, Fitted, Query, Scored, Scratch};
+use crate::classify::{Explanation, Fitted, Query, Scored, Scratch};
 use crate::counts::Csr;
 use crate::hierarchy::Taxonomy;
 use crate::hierarchy::pipeline::Outcome;
@@ -66,9 +66,10 @@ pub struct ProgressiveModel {
     postings: Csr<u32>,
 }
 
-/// Reusable memory.
+/// Reusable memory, one for each thread.
 #[derive(Debug, Default)]
-pub(crate) struct ProgressiveMemory {
+pub struct ProgressiveMemory {
+    scratch: Scratch,
     /// Features and counts of the document for each classifier.
     local: Vec<(Vec<u32>, Vec<u32>)>,
     csv: Vec<f64>,
@@ -190,13 +191,18 @@ impl ProgressiveModel {
         }
     }
 
+    /// How many labels it ranks: all nodes.
+    pub fn labels(&self) -> usize {
+        self.taxonomy.len()
+    }
+
     /// How many features all nodes together have.
     pub fn features(&self) -> usize {
         self.postings.rows()
     }
 
     /// Raw scores of all nodes; −∞ and +∞ where a node never or always accepts.
-    pub(super) fn raw(&self, document: Query<'_>, scratch: &mut Scratch, memory: &mut ProgressiveMemory) {
+    pub(super) fn raw(&self, document: Query<'_>, memory: &mut ProgressiveMemory) {
         memory.local.resize_with(self.locals.len(), Default::default);
         for (&feature, &count) in document.features.iter().zip(document.counts) {
             for (local, number) in self.postings.row(feature as usize) {
@@ -218,7 +224,7 @@ impl ProgressiveModel {
             }
             let query = Query { features, counts, length: document.length };
             let mut put = |label: usize, score| csv[local.members[label] as usize] = score;
-            local.score(query, self.reading, scratch, &mut memory.ranked, &mut put);
+            local.score(query, self.reading, &mut memory.scratch, &mut memory.ranked, &mut put);
             features.clear();
             counts.clear();
         }
@@ -245,14 +251,9 @@ impl ProgressiveModel {
         self.reading == Reading::Margin
     }
 
-    fn rank_with(
-        &self,
-        document: Query<'_>,
-        scratch: &mut Scratch,
-        memory: &mut ProgressiveMemory,
-        ranked: &mut Vec<Scored>,
-    ) {
-        self.raw(document, scratch, memory);
+    /// Writes the ranked list of all nodes that have documents into `ranked`, replacing what was there.
+    pub fn rank(&self, document: Query<'_>, memory: &mut ProgressiveMemory, ranked: &mut Vec<Scored>) {
+        self.raw(document, memory);
         self.rank_raw(memory, ranked);
     }
 
@@ -281,14 +282,12 @@ impl ProgressiveModel {
     pub fn rank_and_decide(
         &self,
         document: Query<'_>,
-        scratch: &mut Scratch,
+        memory: &mut ProgressiveMemory,
         ranked: &mut Vec<Scored>,
         decided: &mut Vec<u32>,
     ) {
-        let mut memory = std::mem::take(&mut scratch.progressive);
-        self.rank_with(document, scratch, &mut memory, ranked);
+        self.rank(document, memory, ranked);
         self.answer(&memory.csv, ranked, decided);
-        scratch.progressive = memory;
     }
 
     /// The same for raw scores of the nodes that somebody else computed.
@@ -325,9 +324,9 @@ impl ProgressiveModel {
     }
 
     /// The nodes that accept a document, with all their ancestors, ascending; the answers are the most specific of them.
-    pub fn decide(&self, document: Query<'_>, scratch: &mut Scratch) -> Vec<u32> {
+    pub fn decide(&self, document: Query<'_>, memory: &mut ProgressiveMemory) -> Vec<u32> {
         let (mut ranked, mut decided) = (Vec::new(), Vec::new());
-        self.rank_and_decide(document, scratch, &mut ranked, &mut decided);
+        self.rank_and_decide(document, memory, &mut ranked, &mut decided);
         self.taxonomy.closure(decided)
     }
 
@@ -342,17 +341,5 @@ impl ProgressiveModel {
         let mut above: Vec<u32> = nodes.iter().flat_map(|&n| self.taxonomy.ancestors(n)).collect();
         above.sort_unstable();
         nodes.retain(|n| above.binary_search(n).is_err());
-    }
-}
-
-impl Classifier for ProgressiveModel {
-    fn labels(&self) -> usize {
-        self.taxonomy.len()
-    }
-
-    fn rank(&self, document: Query<'_>, scratch: &mut Scratch, ranked: &mut Vec<Scored>) {
-        let mut memory = std::mem::take(&mut scratch.progressive);
-        self.rank_with(document, scratch, &mut memory, ranked);
-        scratch.progressive = memory;
     }
 }

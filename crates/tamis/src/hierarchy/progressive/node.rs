@@ -9,7 +9,7 @@ use crate::classify::{
 };
 use crate::counts::{Contingency, Counts, Csr, Vocabulary};
 use crate::features::search::Budget;
-use crate::{Progress, Result, Silent};
+use crate::{Progress, Result, Silent, Stoppable};
 
 /// What a node's score means and how it becomes one in [0,1].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,8 +110,7 @@ impl NodeModel {
         }
         let mut problem = Problem::new(counts, &family.rows, &terms);
         problem.assignments = family.assignments.clone();
-        let quiet = Unseen(progress);
-        let classifier = options.classifier.fit(&problem, &quiet)?;
+        let classifier = options.classifier.fit(&problem, &Stoppable(progress))?;
         Ok(Some(Self::new(family.nodes.clone(), terms, classifier, &options.classifier)))
     }
 
@@ -147,15 +146,6 @@ impl NodeModel {
     }
 }
 
-/// Passes on that work should stop, and nothing else: a part of a whole that reports itself.
-struct Unseen<'a>(&'a dyn Progress);
-
-impl Progress for Unseen<'_> {
-    fn cancelled(&self) -> bool {
-        self.0.cancelled()
-    }
-}
-
 /// The terms of the given documents, ascending.
 fn terms_of(counts: &Counts, rows: &[usize]) -> Vec<u32> {
     let mut seen = vec![false; counts.vocabulary.len()];
@@ -166,6 +156,7 @@ fn terms_of(counts: &Counts, rows: &[usize]) -> Vec<u32> {
 /// The given documents without their names: what training looks at.
 fn bare(counts: &Counts, rows: &[usize]) -> Counts {
     Counts {
+        text: Arc::clone(&counts.text),
         vocabulary: Arc::clone(&counts.vocabulary),
         labels: Arc::clone(&counts.labels),
         matrix: counts.matrix.select_rows(rows),

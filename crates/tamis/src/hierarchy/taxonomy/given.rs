@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{NodeRecord, Separator, Taxonomy, TaxonomyOptions};
+use serde::{Deserialize, Serialize};
+
 use crate::Result;
 use crate::corpus::synth::{self, Shape};
 use crate::counts::Vocabulary;
@@ -45,6 +47,27 @@ impl GivenTaxonomy {
             Self::File(path, _) => Some(path.display().to_string()),
             Self::Tree(_) => None,
         }
+    }
+}
+
+/// As JSON: the word `names`, or the nodes.
+impl Serialize for GivenTaxonomy {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Names => serializer.serialize_str("names"),
+            Self::File(_, taxonomy) | Self::Tree(taxonomy) => taxonomy.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for GivenTaxonomy {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        // By hand: an untagged enumeration would not say what is wrong with a tree.
+        let value = serde_json::Value::deserialize(deserializer)?;
+        if value == "names" {
+            return Ok(Self::Names);
+        }
+        serde_json::from_value(value).map(Self::Tree).map_err(serde::de::Error::custom)
     }
 }
 

@@ -34,7 +34,7 @@ pub struct NodeRecord {
 /// the source. A document of a node is also a document of all its ancestors (method 10).
 ///
 /// ```
-/// use tamis::label::{Separator, Taxonomy};
+/// use tamis::hierarchy::{Separator, Taxonomy};
 ///
 /// let taxonomy = Taxonomy::from_names(["rec.sport.hockey", "rec.autos"], Separator::Auto)?;
 /// let hockey = taxonomy.node("rec.sport.hockey").unwrap();

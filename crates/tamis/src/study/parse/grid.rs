@@ -8,9 +8,10 @@ use super::raw::{
 };
 use super::source::Source;
 use crate::Result;
+use crate::features::Size;
 use crate::features::{LambdaOptions, Selector};
 use crate::study::generate::{Generator, combination};
-use crate::study::plan::{Baseline, Grid, Profile, Size};
+use crate::study::plan::{Baseline, Grid, Profile};
 
 pub(super) struct GridParts {
     pub(super) splits: RawSplits,

@@ -1,32 +1,83 @@
 //! One classifier over many selections of terms: every ranked list of every test document, each piece of work shared.
+//!
+//! The one place that knows how each classifier walks nested sizes: choosing, learning λ and studies all sweep here.
 
 use rayon::prelude::*;
 
-use super::stop::Stoppable;
-use crate::classify::{
+use super::{
     BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Nested, Problem, Scored, Scratch, SvmOptions,
     SweepPlace,
 };
 use crate::counts::Counts;
-use crate::{Error, Progress, Result};
+use crate::{Error, Progress, Result, Stoppable};
 
 /// Terms best first, and how many of them, ascending: nested selections.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Selection {
-    pub(super) terms: Vec<u32>,
-    pub(super) sizes: Vec<usize>,
+pub(crate) struct Prefixes {
+    pub(crate) terms: Vec<u32>,
+    pub(crate) sizes: Vec<usize>,
 }
 
 /// Training and test documents.
 #[derive(Clone, Copy)]
-pub(super) struct Task<'a> {
-    pub(super) counts: &'a Counts,
-    pub(super) train: &'a [usize],
-    pub(super) test: &'a [usize],
+pub(crate) struct Task<'a> {
+    pub(crate) counts: &'a Counts,
+    pub(crate) train: &'a [usize],
+    pub(crate) test: &'a [usize],
+}
+
+/// The mean of a document's measure over the test documents, for each size. Documents for which the measure says `None`
+/// take no part; a mean over no document is 0.
+pub(crate) fn means(
+    classifier: &ClassifierSpec,
+    task: Task<'_>,
+    prefixes: &Prefixes,
+    measure: &(dyn Fn(&[Scored], &[u32]) -> Option<f64> + Sync),
+    progress: &dyn Progress,
+) -> Result<Vec<f64>> {
+    let mut sums = vec![(0.0f64, 0u32); prefixes.sizes.len()];
+    let values = Values { task, measure };
+    sweep(
+        classifier,
+        task,
+        std::slice::from_ref(prefixes),
+        &values,
+        &Stoppable(progress),
+        |part: Vec<(usize, f64)>| {
+            for (size, value) in part {
+                sums[size].0 += value;
+                sums[size].1 += 1;
+            }
+        },
+    )?;
+    Ok(sums.into_iter().map(|(sum, n)| if n == 0 { 0.0 } else { sum / f64::from(n) }).collect())
+}
+
+/// Gathers the measure of each list with its size.
+struct Values<'a> {
+    task: Task<'a>,
+    measure: &'a (dyn Fn(&[Scored], &[u32]) -> Option<f64> + Sync),
+}
+
+impl Gather for Values<'_> {
+    type Part = Vec<(usize, f64)>;
+
+    fn part(&self) -> Self::Part {
+        Vec::new()
+    }
+
+    fn part_bytes(&self) -> usize {
+        TOGETHER * 256
+    }
+
+    fn visit(&self, part: &mut Self::Part, place: SweepPlace, ranked: &[Scored]) {
+        let truth = self.task.counts.assignments.row_indices(self.task.test[place.document]);
+        part.extend((self.measure)(ranked, truth).map(|value| (place.size, value)));
+    }
 }
 
 /// Gathers ranked lists. A part is made for each run of test documents and merged in document order.
-pub(super) trait Gather: Sync {
+pub(crate) trait Gather: Sync {
     type Part: Send;
     /// A part with nothing in it.
     fn part(&self) -> Self::Part;
@@ -45,10 +96,10 @@ const WAITING: usize = 64 << 20;
 /// Hands every ranked list of every selection and size to `gather` and its parts to `merge`, in document order.
 ///
 /// `progress` counts classifications.
-pub(super) fn sweep<G: Gather>(
+pub(crate) fn sweep<G: Gather>(
     classifier: &ClassifierSpec,
     task: Task<'_>,
-    selections: &[Selection],
+    selections: &[Prefixes],
     gather: &G,
     progress: &dyn Progress,
     mut merge: impl FnMut(G::Part),
@@ -79,7 +130,7 @@ fn block<G: Gather>(gather: &G) -> usize {
 fn neighbours<G: Gather>(
     options: &KnnOptions,
     task: Task<'_>,
-    selections: &[Selection],
+    selections: &[Prefixes],
     gather: &G,
     progress: &dyn Progress,
     merge: &mut dyn FnMut(G::Part),
@@ -110,7 +161,7 @@ fn bayes<G: Gather>(
     options: &BayesOptions,
     task: Task<'_>,
     ranking: usize,
-    selection: &Selection,
+    selection: &Prefixes,
     gather: &G,
     progress: &dyn Progress,
     merge: &mut dyn FnMut(G::Part),
@@ -131,7 +182,7 @@ fn svm<G: Gather>(
     options: &SvmOptions,
     task: Task<'_>,
     ranking: usize,
-    selection: &Selection,
+    selection: &Prefixes,
     gather: &G,
     progress: &dyn Progress,
     merge: &mut dyn FnMut(G::Part),

@@ -1,99 +1,41 @@
-//! Counts → model: selection, training, and thresholds tuned on training documents only.
+//! Labels side by side: selection, training, and thresholds tuned on training documents only.
 
 use std::sync::Arc;
 
-use super::choose::{Choice, ChooseOptions, Trial, choose};
-use super::{Model, TrainingSummary};
-use crate::classify::svm::{Multi, SvmOptions};
-use crate::classify::{ClassifierSpec, Problem, rank_all};
-use crate::counts::SplitPlan;
-use crate::counts::{Contingency, Counts, Vocabulary};
+use super::choose::{Choice, ChooseOptions, choose};
+use super::fit::{Trained, sorted};
+use super::{FitOptions, Model, ModelParts, Ranker, TrainingSummary};
+use crate::classify::svm::Multi;
+use crate::classify::sweep::{Prefixes, Task, means};
+use crate::classify::{ClassifierSpec, Fitted, Problem, Scored, SvmOptions, rank_all};
+use crate::counts::{Contingency, Counts, CrossValidation};
 use crate::features::search::Budget;
-use crate::features::{LambdaOptions, Selector, learn_lambda};
+use crate::features::{LambdaOptions, Selector, Size, learn_lambda};
 use crate::hierarchy::Taxonomy;
 use crate::measure::{Beta, Evaluation, EvaluationOptions, Measure, ranking::r_precision};
-use crate::terms::TextOptions;
-use crate::threshold::{Calibration, CalibrationMethod, HeldOut, Threshold, ThresholdReport, Thresholds};
+use crate::threshold::{Calibration, HeldOut, Threshold, Thresholds};
 use crate::{Error, Progress, Result, Silent};
 
-/// How many features.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Size {
-    /// Chosen by cross-validation.
-    #[default]
-    Auto,
-    /// All terms that the selector ranks.
-    All,
-    /// So many.
-    Top(usize),
-}
-
-/// How to fit. What is `None` is chosen by cross-validation, or by what the corpus is like.
-#[derive(Debug, Clone)]
-pub struct FitOptions {
-    /// Selector.
-    pub selector: Option<Selector>,
-    /// Number of features.
-    pub size: Size,
-    /// Classifier.
-    pub classifier: Option<ClassifierSpec>,
-    /// Threshold; `None`: one label for each document where every training document has one, tuned by label otherwise.
-    pub threshold: Option<Threshold>,
-    /// Probabilities.
-    pub calibration: Option<CalibrationMethod>,
-    /// Folds of the cross-validation that tunes thresholds and measures quality; 0 for none.
-    pub folds: usize,
-    /// Bound of subset searches.
-    pub budget: Budget,
-    /// Seed of everything random.
-    pub seed: u64,
-}
-
-impl Default for FitOptions {
-    fn default() -> Self {
-        Self {
-            selector: None,
-            size: Size::Auto,
-            classifier: None,
-            threshold: None,
-            calibration: None,
-            folds: 5,
-            budget: Budget::default(),
-            seed: 1,
-        }
-    }
-}
-
-/// A model and what there is to say about its making.
-#[derive(Debug, Clone)]
-pub struct Trained {
-    /// The model.
-    pub model: Model,
-    /// Candidates that were compared, when something was chosen.
-    pub trials: Vec<Trial>,
-    /// How the thresholds were tuned.
-    pub thresholds: Option<ThresholdReport>,
-}
-
-/// Fits a model to the given documents.
-pub fn fit(
+/// Fits a flat model; a taxonomy travels with it.
+pub(super) fn fit(
+    options: &FitOptions,
     counts: &Counts,
     rows: &[usize],
-    text: &TextOptions,
+    single_label: bool,
     taxonomy: Option<Taxonomy>,
-    options: &FitOptions,
+    threshold: Option<Threshold>,
     progress: &dyn Progress,
 ) -> Result<Trained> {
-    let single_label = check(counts, rows)?;
-    if options.size == Size::Top(0) {
+    if options.features == Some(Size::Top(0)) {
         return Err(Error::invalid("features", 0, "a model needs at least one feature; take a number, all or auto"));
     }
-    if options.folds == 1 {
+    let folds = options.folds.unwrap_or(FitOptions::FOLDS);
+    if folds == 1 {
         return Err(Error::invalid("folds", 1, "cross-validation needs two folds or more; 0 leaves it out"));
     }
-    if options.folds == 0 {
-        let tuned = options.threshold.filter(Threshold::needs_held_out).map(|threshold| threshold.to_string());
-        if let Some(what) = tuned.or(options.calibration.map(|method| method.to_string())) {
+    if folds == 0 {
+        let tuned = threshold.filter(Threshold::needs_held_out).map(|threshold| threshold.to_string());
+        if let Some(what) = tuned.or(options.calibrate.map(|method| method.to_string())) {
             return Err(Error::invalid("folds", 0, format!("{what} is tuned by cross-validation; take 2 or more")));
         }
     }
@@ -108,19 +50,19 @@ pub fn fit(
     let table = Contingency::of_rows(counts, rows);
     let (terms, reason) = terms(&selector, &table, size, &options.budget, progress)?;
     reasons.extend(reason);
-    let threshold = options.threshold.unwrap_or_else(|| {
+    let threshold = threshold.unwrap_or_else(|| {
         if rows.iter().all(|&r| counts.assignments.row_indices(r).len() == 1) {
             reasons.push("Every training document has one label, so each document gets its best one.".into());
             Threshold::rcut(1)
         } else {
-            let policy = if options.folds == 0 { untuned(&classifier, counts, rows) } else { Threshold::recommended() };
+            let policy = if folds == 0 { untuned(&classifier, counts, rows) } else { Threshold::recommended() };
             let have = if single_label { "one label or none" } else { "several labels" };
             reasons.push(format!("Documents have {have}, so labels are decided by {policy}."));
             policy
         }
     });
-    let plan = Plan { counts, rows, selector: &selector, size, classifier: &classifier, options };
-    let (held_out, quality) = plan.cross_validate(progress)?;
+    let chosen = Chosen { counts, rows, selector: &selector, size, classifier: &classifier, budget: &options.budget };
+    let (held_out, quality) = chosen.cross_validate(folds, options.seed, progress)?;
     let (thresholds, mut curves, report) = if threshold.needs_held_out() {
         let tuned = threshold.tune(&held_out)?;
         (tuned.thresholds, tuned.curves, Some(tuned.report))
@@ -131,24 +73,29 @@ pub fn fit(
         // Labels are not decided by thresholds of their own, but the server's page shows what one would do.
         curves = held_out.curves(Beta::ONE);
     }
-    let calibration = options.calibration.map(|method| Calibration::fit(method, &held_out)).transpose()?;
+    let calibration = options.calibrate.map(|method| Calibration::fit(method, &held_out)).transpose()?;
     progress.start("training", None);
     let problem = Problem::new(counts, rows, &terms);
     let fitted = classifier.fit(&problem, progress)?;
     progress.finish();
     let (names, feature_of) = sorted(counts, &terms);
-    let model = Model {
-        text: text.clone(),
+    let neighbours = match &fitted {
+        Fitted::Knn { .. } => rows.iter().map(|&row| counts.ids[row].clone()).collect(),
+        Fitted::Linear(_) => Vec::new(),
+    };
+    let model = Model::new(ModelParts {
+        text: (*counts.text).clone(),
         terms: Arc::new(names),
         feature_of,
         labels: Arc::clone(&counts.labels),
         taxonomy,
-        classifier: fitted,
+        ranker: Ranker::Flat(fitted),
+        neighbours,
         thresholds,
         curves,
         calibration,
         summary: TrainingSummary {
-            program: format!("tamis {}", env!("CARGO_PKG_VERSION")),
+            program: TrainingSummary::this_program(),
             documents: rows.len() as u64,
             label_documents: table.label_documents().to_vec(),
             vocabulary: table.df().iter().filter(|&&df| df > 0).count(),
@@ -158,11 +105,26 @@ pub fn fit(
             seed: options.seed,
             choices: reasons,
             quality,
-            folds: options.folds.min(rows.len()),
+            folds: folds.min(rows.len()),
         },
+    })?;
+    Ok(Trained { model, trials, thresholds: report, unchanged: None, nodes: None })
+}
+
+/// The model with 8-bit weights, and how often its first label is the same.
+pub(super) fn quantised(trained: Trained, counts: &Counts, rows: &[usize]) -> Result<Trained> {
+    let mut parts = (*trained.model).clone();
+    let Ranker::Flat(Fitted::Linear(linear)) = &parts.ranker else {
+        let reason = format!("only linear models (svm, bayes) have weights, and this is {}", parts.summary.classifier);
+        return Err(Error::invalid("quantise", true, reason));
     };
-    model.validate()?;
-    Ok(Trained { model, trials, thresholds: report })
+    let small = linear.quantised()?;
+    let terms: Vec<u32> = trained.model.features().iter().filter_map(|t| counts.vocabulary.id(t)).collect();
+    let problem = Problem::new(counts, rows, &terms);
+    let first = |linear| rank_all(linear, &problem, |_, ranked, _| ranked.first().map(|s| s.label));
+    let same = first(linear).iter().zip(first(&small)).filter(|(a, b)| **a == *b).count();
+    parts.ranker = Ranker::Flat(Fitted::Linear(small));
+    Ok(Trained { model: Model::new(parts)?, unchanged: Some(same as f64 / rows.len() as f64), ..trained })
 }
 
 /// What decides where nothing is tuned: the sign of an SVM's scores, else so many labels as documents usually have.
@@ -175,31 +137,10 @@ fn untuned(classifier: &ClassifierSpec, counts: &Counts, rows: &[usize]) -> Thre
     Threshold::rcut((labels / f64::max(documents, 1.0)).round().max(1.0) as u32)
 }
 
-/// Refuses what nothing can be learned from; tells whether every labelled document has one label.
-pub(super) fn check(counts: &Counts, rows: &[usize]) -> Result<bool> {
-    let labels = |row: usize| counts.assignments.row_indices(row);
-    let labelled = rows.iter().filter(|&&r| !labels(r).is_empty()).count();
-    if labelled == 0 {
-        return Err(Error::data("no training document has a label, so there is nothing to learn"));
-    }
-    let first = rows.iter().map(|&r| labels(r)).find(|l| !l.is_empty()).unwrap_or_default();
-    if rows.iter().all(|&r| labels(r) == first) {
-        let names: Vec<&str> = first.iter().map(|&l| counts.labels.name(l)).collect();
-        return Err(Error::data(format!(
-            "every training document has the same labels ({}), so there is nothing to tell apart; add documents of other \
-             labels, or without any",
-            names.join(", ")
-        )));
-    }
-    Ok(rows.iter().all(|&r| labels(r).len() <= 1))
-}
-
 /// Chooses what was left open.
 fn settle(counts: &Counts, rows: &[usize], options: &FitOptions, progress: &dyn Progress) -> Result<Choice> {
     let usual = ChooseOptions::usual(options.seed);
-    if let (Some(selector), Some(classifier), size) = (&options.selector, &options.classifier, options.size)
-        && size != Size::Auto
-    {
+    if let (Some(selector), Some(classifier), Some(size)) = (&options.by, &options.classifier, options.features) {
         let size = if let Size::Top(n) = size { Some(n) } else { None };
         return Ok(Choice {
             classifier: classifier.clone(),
@@ -209,16 +150,14 @@ fn settle(counts: &Counts, rows: &[usize], options: &FitOptions, progress: &dyn 
             reasons: Vec::new(),
         });
     }
-    if options.selector.as_ref().is_some_and(|s| s.as_search().is_some() || s.has_auto()) && options.size == Size::Auto
-    {
-        let expression = options.selector.as_ref().map(ToString::to_string).unwrap_or_default();
+    let one_size = |s: &&Selector| s.as_search().is_some() || s.has_auto();
+    if let (Some(expression), None) = (options.by.as_ref().filter(one_size), options.features) {
         return Err(Error::invalid("features", "auto", format!("{expression} selects for one size; name it")));
     }
-    let fixed = match options.size {
-        Size::Auto => None,
-        Size::All => Some(Vec::new()),
-        Size::Top(n) => Some(vec![n]),
-    };
+    let fixed = options.features.map(|size| match size {
+        Size::All => Vec::new(),
+        Size::Top(n) => vec![n],
+    });
     // A search or a λ to learn cannot compete in a sweep: the rest is chosen with its start.
     let stand_in = |s: &Selector| match s.as_search() {
         Some(search) => Ok(search.start().clone()),
@@ -226,7 +165,7 @@ fn settle(counts: &Counts, rows: &[usize], options: &FitOptions, progress: &dyn 
         None => Ok(s.clone()),
     };
     let candidates = ChooseOptions {
-        selectors: match &options.selector {
+        selectors: match &options.by {
             Some(selector) => vec![stand_in(selector)?],
             None => usual.selectors.clone(),
         },
@@ -235,13 +174,13 @@ fn settle(counts: &Counts, rows: &[usize], options: &FitOptions, progress: &dyn 
         ..usual
     };
     let mut choice = choose(counts, rows, &candidates, progress)?;
-    if let Some(selector) = &options.selector {
+    if let Some(selector) = &options.by {
         choice.selector = selector.clone();
     }
-    match options.size {
-        Size::Auto => {}
-        Size::All => choice.size = None,
-        Size::Top(n) => choice.size = Some(n),
+    match options.features {
+        None => {}
+        Some(Size::All) => choice.size = None,
+        Some(Size::Top(n)) => choice.size = Some(n),
     }
     Ok(choice)
 }
@@ -257,10 +196,10 @@ fn lambda(
     progress: &dyn Progress,
 ) -> Result<(Selector, String)> {
     let evaluate = |train: &[usize], test: &[usize], terms: &[u32], sizes: &[usize]| {
-        let (train, test) = (Problem::new(counts, train, terms), Problem::new(counts, test, terms));
-        let measure = |ranked: &[crate::classify::Scored], truth: &[u32]| r_precision(ranked, truth);
-        let sizes: Vec<usize> = sizes.iter().map(|&s| s.min(terms.len())).collect();
-        classifier.sweep_means(&train, &test, &sizes, &measure, &Silent)
+        let measure = |ranked: &[Scored], truth: &[u32]| r_precision(ranked, truth);
+        let sizes = sizes.iter().map(|&s| s.min(terms.len())).collect();
+        let prefixes = Prefixes { terms: terms.to_vec(), sizes };
+        means(classifier, Task { counts, train, test }, &prefixes, &measure, progress)
     };
     let size = size.unwrap_or(usize::MAX);
     let usual = LambdaOptions::default();
@@ -293,63 +232,49 @@ fn terms(
     Ok((ranking.terms().to_vec(), reason))
 }
 
-pub(super) fn sorted(counts: &Counts, terms: &[u32]) -> (Vocabulary, Vec<u32>) {
-    // Term numbers are in byte order already.
-    let mut order: Vec<(u32, u32)> = terms.iter().enumerate().map(|(f, &t)| (t, f as u32)).collect();
-    order.sort_unstable();
-    let names = Vocabulary::from_sorted(order.iter().map(|&(t, _)| counts.vocabulary.name(t)));
-    (names, order.into_iter().map(|(_, f)| f).collect())
-}
-
-struct Plan<'a> {
+/// What was chosen, to be measured.
+struct Chosen<'a> {
     counts: &'a Counts,
     rows: &'a [usize],
     selector: &'a Selector,
     size: Option<usize>,
     classifier: &'a ClassifierSpec,
-    options: &'a FitOptions,
+    budget: &'a Budget,
 }
 
-impl Plan<'_> {
+impl Chosen<'_> {
     /// Scores every training document by a model that has not seen it, selection included.
-    fn cross_validate(&self, progress: &dyn Progress) -> Result<(HeldOut, Vec<(String, f64)>)> {
-        let labels = self.counts.labels.len();
+    fn cross_validate(
+        &self,
+        folds: usize,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<(HeldOut, Vec<(String, f64)>)> {
+        let Self { counts, rows, .. } = *self;
+        let labels = counts.labels.len();
         let mut held_out = HeldOut::new(labels);
-        let folds = self.options.folds.min(self.rows.len());
-        if folds < 2 {
+        if folds.min(rows.len()) < 2 {
             return Ok((held_out, Vec::new()));
         }
-        let names = ["RPrec", "MAP", "P@1"];
-        let measures = names.iter().map(|n| n.parse::<Measure>()).collect::<Result<Vec<_>>>()?;
+        let measures = ["RPrec", "MAP", "P@1"].iter().map(|n| n.parse::<Measure>()).collect::<Result<Vec<_>>>()?;
         let evaluation = EvaluationOptions { measures, labels, keep_documents: false, ..EvaluationOptions::default() };
         let mut evaluation = Evaluation::new(evaluation)?;
-        let training = self.counts.select(self.rows);
-        let splits = SplitPlan::Stratified(folds as u32).splits(&training, self.options.seed)?;
-        progress.start("validating", Some(folds as u64));
-        for (fold, split) in splits.iter().enumerate() {
-            if progress.cancelled() {
-                return Err(Error::Interrupted);
-            }
-            let table = Contingency::of_rows(&training, &split.train);
-            let (terms, _) = terms(self.selector, &table, self.size, &self.options.budget, &Silent)?;
-            let train = Problem::new(&training, &split.train, &terms);
-            let test = Problem::new(&training, &split.test, &terms);
-            let fitted = self.classifier.fit(&train, &Silent)?;
+        let all = CrossValidation::stratified(counts, rows, folds, seed);
+        all.run("validating", 1, progress, |fold, split| {
+            let table = Contingency::of_rows(counts, &split.train);
+            let (terms, _) = terms(self.selector, &table, self.size, self.budget, &Silent)?;
+            let fitted = self.classifier.fit(&Problem::new(counts, &split.train, &terms), &Silent)?;
             // In blocks: all ranked lists of a large fold at once would take gigabytes.
-            for block in (0..test.documents()).collect::<Vec<_>>().chunks(4096) {
-                let part = Problem {
-                    matrix: test.matrix.select_rows(block),
-                    lengths: block.iter().map(|&r| test.lengths[r]).collect(),
-                    assignments: test.assignments.select_rows(block),
-                };
+            for block in split.test.chunks(4096) {
+                let part = Problem::new(counts, block, &terms);
                 for (ranked, truth) in rank_all(&fitted, &part, |_, ranked, truth| (ranked.to_vec(), truth.to_vec())) {
                     held_out.add(fold, &ranked, &truth);
                     evaluation.add(&ranked, &[], &truth);
                 }
             }
             progress.add(1);
-        }
-        progress.finish();
+            Ok(())
+        })?;
         let quality = evaluation.values().into_iter().filter_map(|v| Some((v.measure.to_string(), v.value?))).collect();
         Ok((held_out, quality))
     }

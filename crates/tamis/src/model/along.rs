@@ -1,30 +1,14 @@
-//! Counts and a taxonomy → model by progressive filtering.
+//! Labels along a taxonomy: progressive filtering, a classifier for each node.
 
 use std::sync::Arc;
 
-use super::train::{check, sorted};
-use super::{Model, TrainingSummary};
-use crate::classify::Fitted;
+use super::fit::{NodesSeen, Trained, sorted};
+use super::{Model, ModelParts, Ranker, TrainingSummary};
 use crate::counts::Counts;
-use crate::hierarchy::progressive;
-use crate::hierarchy::progressive::{Answers, ProgressiveFit};
+use crate::hierarchy::progressive::{self, Answers, ProgressiveFit};
 use crate::hierarchy::{ProgressiveModel, ProgressiveOptions, Taxonomy};
-use crate::terms::TextOptions;
 use crate::threshold::{Threshold, Thresholds};
 use crate::{Progress, Result};
-
-/// A model over a taxonomy, and what was seen while it was made.
-#[derive(Debug, Clone)]
-pub struct TaxonomyTrained {
-    /// The model; its labels are all nodes of the taxonomy.
-    pub model: Model,
-    /// Nodes without a training document: kept, and never accepted.
-    pub without_documents: Vec<u32>,
-    /// Nodes with documents that no threshold accepts rightly: never accepted either.
-    pub untunable: Vec<u32>,
-    /// The deepest pipeline with most documents and its held-out scores, for reports.
-    pub example: Option<(u32, crate::hierarchy::pipeline::ScoreTable)>,
-}
 
 impl Answers {
     /// What training documents suggest: the best path where each has a label and hardly any has two (1.1 on average at
@@ -45,18 +29,17 @@ impl Answers {
     }
 }
 
-/// Fits a model to the given documents by progressive filtering (method 10).
-pub fn fit_taxonomy(
+/// Fits a model by progressive filtering (method 10).
+pub(super) fn fit(
+    options: &ProgressiveOptions,
     counts: &Counts,
     rows: &[usize],
-    text: &TextOptions,
-    taxonomy: &Taxonomy,
-    options: &ProgressiveOptions,
+    single_label: bool,
+    taxonomy: Taxonomy,
     progress: &dyn Progress,
-) -> Result<TaxonomyTrained> {
-    let single_label = check(counts, rows)?;
+) -> Result<Trained> {
     let ProgressiveFit { model: filter, terms, curves, documents, without_documents, untunable, example } =
-        progressive::fit(counts, rows, taxonomy, options, progress)?;
+        progressive::fit(counts, rows, &taxonomy, options, progress)?;
     let mut choices = Vec::new();
     let labels: usize = rows.iter().map(|&r| counts.assignments.row_indices(r).len()).sum();
     let mean = labels as f64 / rows.len().max(1) as f64;
@@ -64,12 +47,12 @@ pub fn fit_taxonomy(
         Answers::One => {
             format!(
                 "Training documents have {mean:.2} labels on average; each document is given one path: of the nodes that \
-                 thresholds accept, and those above them, the most likely (--answers best decides without thresholds)."
+                 thresholds accept, and those above them, the most likely (answers = best decides without thresholds)."
             )
         }
         Answers::Best => format!(
             "Training documents have {mean:.2} labels on average; each document is given the path on which it most likely \
-             ends. Thresholds are stored, and decide with --answers one."
+             ends. Thresholds are stored, and decide with answers = one."
         ),
         Answers::AtLeastOne => "Each document is given all accepted paths, and the best one where none is.".to_owned(),
         Answers::All => "Each document is given all accepted paths, possibly none.".to_owned(),
@@ -94,17 +77,18 @@ pub fn fit_taxonomy(
     let (names, feature_of) = sorted(counts, &terms);
     let mut seen = vec![false; counts.vocabulary.len()];
     rows.iter().flat_map(|&r| counts.matrix.row_indices(r)).for_each(|&t| seen[t as usize] = true);
-    let model = Model {
-        text: text.clone(),
+    let model = Model::new(ModelParts {
+        text: (*counts.text).clone(),
         terms: Arc::new(names),
         feature_of,
         labels: Arc::new(taxonomy.ids().clone()),
-        taxonomy: Some(taxonomy.clone()),
+        taxonomy: Some(taxonomy),
         thresholds: Thresholds::untuned(Threshold::None)?,
         curves,
+        neighbours: Vec::new(),
         calibration: None,
         summary: TrainingSummary {
-            program: format!("tamis {}", env!("CARGO_PKG_VERSION")),
+            program: TrainingSummary::this_program(),
             documents: rows.len() as u64,
             quality: vec![("F1@micro over pipelines".to_owned(), micro_f1(&filter, &documents))],
             label_documents: documents,
@@ -119,10 +103,10 @@ pub fn fit_taxonomy(
             choices,
             folds: options.folds,
         },
-        classifier: Fitted::Progressive(Box::new(filter)),
-    };
-    model.validate()?;
-    Ok(TaxonomyTrained { model, without_documents, untunable, example })
+        ranker: Ranker::Along(Box::new(filter)),
+    })?;
+    let nodes = Some(NodesSeen { without_documents, untunable, example });
+    Ok(Trained { model, trials: Vec::new(), thresholds: None, unchanged: None, nodes })
 }
 
 /// F1 over all pipelines on the held-out documents that tuned their thresholds; a pipeline without thresholds misses

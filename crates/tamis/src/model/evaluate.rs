@@ -1,0 +1,366 @@
+//! A model × labelled documents → honest numbers.
+
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use super::Model;
+use crate::corpus::{Batches, Document, Part, Peeked, Skipped};
+use crate::counts::Vocabulary;
+use crate::hierarchy::{GivenTaxonomy, Taxonomy};
+use crate::measure::{Ancestry, Beta, Evaluation, EvaluationOptions, LabelRow, Measure, Resampling, Tally};
+use crate::{Error, Progress, Result};
+
+/// How to evaluate a model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EvaluateOptions {
+    /// The measures; when none is given, the usual ones, with a taxonomy also hierarchical ones.
+    pub measures: Vec<Measure>,
+    /// All documents, whatever split the corpus gives; else its test part where it gives one.
+    pub all_parts: bool,
+    /// The taxonomy for hierarchical measures, where it is not to be the model's own: any model can be judged along any
+    /// taxonomy that has its labels, so that flat and hierarchical models compare.
+    pub taxonomy: Option<GivenTaxonomy>,
+}
+
+/// What an evaluation found.
+#[derive(Debug, Clone)]
+pub struct Quality {
+    /// All measures, the per-label table, and what intervals and tests need.
+    pub evaluation: Evaluation,
+    /// Labels of the documents that the model does not know, with how often they came: they count as missed.
+    pub unseen: Vec<(String, u64)>,
+    /// Documents without any word that the model knows.
+    pub without_known_word: u64,
+    /// With a taxonomy: right, wrong and missed nodes of each level, roots first, ancestors included.
+    pub levels: Vec<Tally>,
+    /// Malformed records that were passed over.
+    pub skipped: Skipped,
+    /// Names of all labels that numbers in the evaluation stand for.
+    names: Vec<String>,
+}
+
+/// The figures of an evaluation, for people and programs: the command, HTTP and Python print this.
+#[derive(Debug, Clone, Serialize)]
+pub struct QualityReport {
+    /// Each measure with its value; none where it does not apply.
+    #[serde(flatten, serialize_with = "as_map")]
+    pub measures: Vec<(String, Option<f64>)>,
+    /// Documents judged.
+    pub documents: u64,
+    /// How often 0/0 was taken as 0.
+    pub zero_divisions: u64,
+    /// 95 % intervals, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_optional_map")]
+    pub intervals: Option<Vec<(String, [f64; 2])>>,
+    /// Labels unknown to the model, with how often they came.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    pub unseen_labels: Vec<(String, u64)>,
+    /// Documents without any word that the model knows.
+    pub without_known_word: u64,
+    /// By level of the taxonomy, where there is one, ancestors included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<Vec<LevelQuality>>,
+    /// By label, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Vec<LabelQuality>>,
+}
+
+/// How well a label was decided.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LabelQuality {
+    /// The label.
+    pub label: String,
+    /// How well.
+    #[serde(flatten)]
+    pub decided: DecidedWell,
+}
+
+/// How well the nodes of a level of a taxonomy were decided.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LevelQuality {
+    /// The level, 1 for roots.
+    pub level: usize,
+    /// How well.
+    #[serde(flatten)]
+    pub decided: DecidedWell,
+}
+
+/// How well something was decided; 0/0 is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct DecidedWell {
+    /// How often it is true.
+    pub support: u64,
+    /// How often it was decided.
+    pub decided: u64,
+    /// Precision.
+    pub precision: f64,
+    /// Recall.
+    pub recall: f64,
+    /// F1.
+    pub f1: f64,
+}
+
+impl From<&Tally> for DecidedWell {
+    fn from(tally: &Tally) -> Self {
+        Self {
+            support: tally.support(),
+            decided: tally.decided(),
+            precision: tally.precision().unwrap_or(0.0),
+            recall: tally.recall().unwrap_or(0.0),
+            f1: tally.f(Beta::ONE).unwrap_or(0.0),
+        }
+    }
+}
+
+/// Pairs as a JSON object, in their order.
+fn as_map<V: Serialize, S: serde::Serializer>(pairs: &[(String, V)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
+}
+
+fn as_optional_map<V: Serialize, S: serde::Serializer>(
+    pairs: &Option<Vec<(String, V)>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    as_map(pairs.as_deref().unwrap_or_default(), serializer)
+}
+
+impl Quality {
+    /// The name of a label of the evaluation.
+    pub fn name(&self, label: u32) -> &str {
+        &self.names[label as usize]
+    }
+
+    /// All figures, with intervals where a resampling is given.
+    pub fn report(&self, per_label: bool, intervals: Option<&Resampling>) -> Result<QualityReport> {
+        let evaluation = &self.evaluation;
+        let intervals = intervals.map(|resampling| evaluation.intervals(resampling)).transpose()?;
+        let labels = || {
+            let row = |r: &LabelRow| LabelQuality { label: self.name(r.label).to_owned(), decided: (&r.tally).into() };
+            evaluation.per_label().iter().map(row).collect()
+        };
+        let levels = || (1..).zip(&self.levels).map(|(level, t)| LevelQuality { level, decided: t.into() }).collect();
+        Ok(QualityReport {
+            measures: evaluation.values().iter().map(|v| (v.measure.to_string(), v.value)).collect(),
+            documents: evaluation.documents(),
+            zero_divisions: evaluation.zero_divisions(),
+            intervals: intervals.map(|all| all.iter().map(|i| (i.measure.to_string(), [i.low, i.high])).collect()),
+            unseen_labels: self.unseen.clone(),
+            without_known_word: self.without_known_word,
+            levels: (!self.levels.is_empty()).then(levels),
+            labels: per_label.then(labels),
+        })
+    }
+}
+
+/// What the labels of documents and answers are numbered by: the labels of the model, then the other nodes of the taxonomy,
+/// then whatever else the documents carry.
+struct Numbering<'m> {
+    model: &'m Model,
+    /// Nodes that are no labels of the model.
+    others: Vocabulary,
+    /// Node of each label and of each other.
+    node_of: Vec<u32>,
+    taxonomy: Option<Taxonomy>,
+}
+
+impl<'m> Numbering<'m> {
+    fn new(model: &'m Model, given: Option<&GivenTaxonomy>) -> Result<Self> {
+        let taxonomy = match given {
+            None => model.taxonomy.clone(),
+            Some(given) => Some(given.of(&model.labels)?),
+        };
+        let Some(taxonomy) = taxonomy else {
+            return Ok(Self { model, others: Vocabulary::default(), node_of: Vec::new(), taxonomy: None });
+        };
+        let mut node_of = taxonomy.align(&model.labels)?;
+        let others: Vec<u32> = taxonomy.nodes().filter(|&n| model.labels.id(taxonomy.id(n)).is_none()).collect();
+        node_of.extend(&others);
+        // Nodes are numbered in the order of their names.
+        let others = Vocabulary::from_sorted(others.iter().map(|&n| taxonomy.id(n)));
+        Ok(Self { model, others, node_of, taxonomy: Some(taxonomy) })
+    }
+
+    /// How many numbers have a name from the start.
+    fn known(&self) -> usize {
+        self.model.labels.len() + self.others.len()
+    }
+
+    fn number(&self, label: &str) -> Option<u32> {
+        let other = |label| Some(self.model.labels.len() as u32 + self.others.id(label)?);
+        self.model.labels.id(label).or_else(|| other(label))
+    }
+
+    fn ancestry(&self) -> Option<Ancestry> {
+        let taxonomy = self.taxonomy.as_ref()?;
+        let mut number_of = vec![0u32; taxonomy.len()];
+        self.node_of.iter().zip(0u32..).for_each(|(&node, number)| number_of[node as usize] = number);
+        let above = |number: u32| {
+            let ancestors = taxonomy.ancestors(self.node_of[number as usize]);
+            ancestors.map(|n| number_of[n as usize]).collect::<Vec<_>>()
+        };
+        Some(Ancestry::from_fn(self.known(), above))
+    }
+
+    /// Counts the nodes of a document by level.
+    fn add_levels(&self, decided: &[u32], truth: &[u32], levels: &mut [Tally]) {
+        let Some(taxonomy) = &self.taxonomy else { return };
+        let closed =
+            |labels: &[u32]| taxonomy.closure(labels.iter().filter_map(|&l| self.node_of.get(l as usize)).copied());
+        let (decided, truth) = (closed(decided), closed(truth));
+        for &node in &decided {
+            let tally = &mut levels[taxonomy.depth(node) - 1];
+            *(if truth.binary_search(&node).is_ok() { &mut tally.right } else { &mut tally.wrong }) += 1;
+        }
+        for &node in truth.iter().filter(|n| decided.binary_search(n).is_err()) {
+            levels[taxonomy.depth(node) - 1].missed += 1;
+        }
+    }
+}
+
+/// Some documents, judged. Labels that nobody knows are numbered as they were met here.
+struct JudgedPart {
+    evaluation: Evaluation,
+    levels: Vec<Tally>,
+    unknown: Unknown,
+    without_known_word: u64,
+}
+
+/// Names without a number, numbered as they come.
+#[derive(Default)]
+struct Unknown {
+    first: u32,
+    number_of: FxHashMap<String, u32>,
+    names: Vec<(String, u64)>,
+}
+
+impl Unknown {
+    fn from(first: usize) -> Self {
+        Self { first: first as u32, ..Self::default() }
+    }
+
+    fn add(&mut self, name: &str, times: u64) -> u32 {
+        let at = match self.number_of.get(name) {
+            Some(&at) => at,
+            None => {
+                let at = self.names.len() as u32;
+                self.number_of.insert(name.to_owned(), at);
+                self.names.push((name.to_owned(), 0));
+                at
+            }
+        };
+        self.names[at as usize].1 += times;
+        self.first + at
+    }
+}
+
+impl Model {
+    /// Judges the model on labelled documents, in parallel: the test part where the corpus gives a split.
+    pub fn evaluate(
+        &self,
+        documents: Box<dyn Batches>,
+        options: &EvaluateOptions,
+        progress: &dyn Progress,
+    ) -> Result<Quality> {
+        let numbering = Numbering::new(self, options.taxonomy.as_ref())?;
+        let mut set_up = EvaluationOptions {
+            labels: self.labels.len(),
+            trained: Some(self.summary.label_documents.iter().map(|&n| n > 0).collect()),
+            pairs: true,
+            ancestry: numbering.ancestry(),
+            ..EvaluationOptions::default()
+        };
+        if !options.measures.is_empty() {
+            set_up.measures.clone_from(&options.measures);
+        } else if numbering.taxonomy.is_some() {
+            for name in ["hP", "hR", "hF1"] {
+                set_up.measures.push(name.parse()?);
+            }
+        }
+        let levels = vec![Tally::default(); numbering.taxonomy.as_ref().map_or(0, Taxonomy::height)];
+        let mut whole = JudgedPart {
+            evaluation: Evaluation::new(set_up)?,
+            levels: levels.clone(),
+            unknown: Unknown::from(numbering.known()),
+            without_known_word: 0,
+        };
+        let fresh = whole.evaluation.fresh();
+        let (documents, has_parts) = Peeked::new(documents)?;
+        let only_test = has_parts && !options.all_parts;
+        let mut skipped = Skipped::default();
+        progress.start("evaluating", None);
+        let start = || JudgedPart {
+            evaluation: fresh.fresh(),
+            levels: levels.clone(),
+            unknown: Unknown::from(numbering.known()),
+            without_known_word: 0,
+        };
+        let parts = self.label_batches(Box::new(documents), start, |part: &mut JudgedPart, labeller, document| {
+            if !only_test || document.part == Some(Part::Test) {
+                part.judge(&numbering, labeller, document);
+            }
+        });
+        for part in parts {
+            let part = part?;
+            if progress.cancelled() {
+                return Err(Error::Interrupted);
+            }
+            progress.add(part.value.evaluation.documents());
+            whole.append(part.value)?;
+            skipped.append(part.skipped);
+            if let Some(error) = part.failure {
+                return Err(error);
+            }
+        }
+        progress.finish();
+        if whole.evaluation.documents() == 0 {
+            let reason = "no document to evaluate on: the corpus is empty, or its split has no test part (all parts can be \
+                          asked for)";
+            return Err(Error::data(reason));
+        }
+        let names = self.labels.iter().chain(numbering.others.iter()).map(str::to_owned);
+        Ok(Quality {
+            names: names.chain(whole.unknown.names.iter().map(|(name, _)| name.clone())).collect(),
+            unseen: unseen(&whole, &numbering),
+            evaluation: whole.evaluation,
+            without_known_word: whole.without_known_word,
+            levels: whole.levels,
+            skipped,
+        })
+    }
+}
+
+/// True labels that the model does not know: nodes of the taxonomy without a label in the model, and names from nowhere.
+fn unseen(whole: &JudgedPart, numbering: &Numbering<'_>) -> Vec<(String, u64)> {
+    let others = whole.evaluation.unseen().into_iter().filter_map(|(label, times)| {
+        let other = (label as usize).checked_sub(numbering.model.labels.len())?;
+        (other < numbering.others.len()).then(|| (numbering.others.name(other as u32).to_owned(), times))
+    });
+    others.chain(whole.unknown.names.iter().cloned()).collect()
+}
+
+impl JudgedPart {
+    fn judge(&mut self, numbering: &Numbering<'_>, labeller: &mut super::Labeller<'_>, document: &Document<'_>) {
+        let number = |label: &str| numbering.number(label).unwrap_or_else(|| self.unknown.add(label, 1));
+        let mut truth: Vec<u32> = document.labels.iter().map(AsRef::as_ref).map(number).collect();
+        truth.sort_unstable();
+        truth.dedup();
+        let found = labeller.label(&document.body);
+        self.without_known_word += u64::from(!found.known);
+        self.evaluation.add(found.ranked, found.decided, &truth);
+        numbering.add_levels(found.decided, &truth, &mut self.levels);
+    }
+
+    /// Adds the part that comes next.
+    fn append(&mut self, mut next: Self) -> Result<()> {
+        let first = next.unknown.first;
+        let number: Vec<u32> = next.unknown.names.iter().map(|(name, times)| self.unknown.add(name, *times)).collect();
+        let moved = number.iter().zip(first..).any(|(&to, from)| to != from);
+        if moved {
+            next.evaluation.renumber(|label| label.checked_sub(first).map_or(label, |at| number[at as usize]));
+        }
+        self.evaluation.merge(&next.evaluation)?;
+        self.levels.iter_mut().zip(&next.levels).for_each(|(sum, more)| sum.merge(more));
+        self.without_known_word += next.without_known_word;
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! The one way from counts to a model.
+
+use super::options::Way;
+use super::{FitOptions, Model, Trial, along, flat};
+use crate::counts::{Counts, Vocabulary};
+use crate::hierarchy::pipeline::ScoreTable;
+use crate::threshold::ThresholdReport;
+use crate::{Error, Progress, Result};
+
+/// A model and what there is to say about its making.
+#[derive(Debug, Clone)]
+pub struct Trained {
+    /// The model.
+    pub model: Model,
+    /// Candidates that were compared, when something was chosen.
+    pub trials: Vec<Trial>,
+    /// How flat thresholds were tuned.
+    pub thresholds: Option<ThresholdReport>,
+    /// The share of training documents whose first label is the same with 8-bit weights, where those were asked for.
+    pub unchanged: Option<f64>,
+    /// What was seen along the taxonomy, where each node has a classifier.
+    pub nodes: Option<NodesSeen>,
+}
+
+/// What was seen while a classifier was made for each node of a taxonomy.
+#[derive(Debug, Clone)]
+pub struct NodesSeen {
+    /// Nodes without a training document: kept, and never accepted.
+    pub without_documents: Vec<u32>,
+    /// Nodes with documents that no threshold accepts rightly: never accepted either.
+    pub untunable: Vec<u32>,
+    /// The deepest pipeline with most documents and its held-out scores, for reports.
+    pub example: Option<(u32, ScoreTable)>,
+}
+
+impl FitOptions {
+    /// Fits a model to the given documents of a corpus; all it learns, it learns from them.
+    ///
+    /// ```
+    /// use tamis::counts::Counts;
+    /// use tamis::model::FitOptions;
+    ///
+    /// let kinds = [("sport", "puck ice goal"), ("trade", "oil price barrel")];
+    /// let documents: Vec<(Vec<&str>, Vec<&str>)> =
+    ///     kinds.iter().cycle().take(20).map(|(label, words)| (words.split(' ').collect(), vec![*label])).collect();
+    /// let counts = Counts::from_rows(&documents);
+    /// let trained = FitOptions::default().fit(&counts, &counts.training(), &tamis::Silent)?;
+    /// assert_eq!(trained.model.labels.len(), 2);
+    /// # Ok::<(), tamis::Error>(())
+    /// ```
+    pub fn fit(&self, counts: &Counts, rows: &[usize], progress: &dyn Progress) -> Result<Trained> {
+        if rows.is_empty() {
+            return Err(Error::data("there is no training document: the corpus is empty, or its train part is"));
+        }
+        let single_label = check(counts, rows)?;
+        match self.way(counts, rows)? {
+            Way::Flat(taxonomy, threshold) => {
+                let trained = flat::fit(self, counts, rows, single_label, taxonomy, threshold, progress)?;
+                if self.quantise { flat::quantised(trained, counts, rows) } else { Ok(trained) }
+            }
+            Way::Along(both) => {
+                let (taxonomy, options) = *both;
+                along::fit(&options, counts, rows, single_label, taxonomy, progress)
+            }
+        }
+    }
+}
+
+/// Refuses what nothing can be learned from; tells whether every labelled document has one label.
+fn check(counts: &Counts, rows: &[usize]) -> Result<bool> {
+    let labels = |row: usize| counts.assignments.row_indices(row);
+    let labelled = rows.iter().filter(|&&r| !labels(r).is_empty()).count();
+    if labelled == 0 {
+        return Err(Error::data("no training document has a label, so there is nothing to learn"));
+    }
+    let first = rows.iter().map(|&r| labels(r)).find(|l| !l.is_empty()).unwrap_or_default();
+    if rows.iter().all(|&r| labels(r) == first) {
+        let names: Vec<&str> = first.iter().map(|&l| counts.labels.name(l)).collect();
+        return Err(Error::data(format!(
+            "every training document has the same labels ({}), so there is nothing to tell apart; add documents of other \
+             labels, or without any",
+            names.join(", ")
+        )));
+    }
+    Ok(rows.iter().all(|&r| labels(r).len() <= 1))
+}
+
+/// Names of the terms in byte order, and the feature (place in `terms`) of each.
+pub(super) fn sorted(counts: &Counts, terms: &[u32]) -> (Vocabulary, Vec<u32>) {
+    // Term numbers are in byte order already.
+    let mut order: Vec<(u32, u32)> = terms.iter().enumerate().map(|(f, &t)| (t, f as u32)).collect();
+    order.sort_unstable();
+    let names = Vocabulary::from_sorted(order.iter().map(|&(t, _)| counts.vocabulary.name(t)));
+    (names, order.into_iter().map(|(_, f)| f).collect())
+}

@@ -1,0 +1,217 @@
+//! A fitted model: everything from raw text to decided labels, in one value.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::Labeller;
+use super::labeller::Desk;
+use crate::classify::{Classifier, ClassifierSpec, Fitted, Query, Scored, Scratch};
+use crate::counts::Vocabulary;
+use crate::hierarchy::progressive::Answers;
+use crate::hierarchy::{ProgressiveMemory, ProgressiveModel, Taxonomy};
+use crate::terms::{Analyzer, TextOptions};
+use crate::threshold::{Calibration, ThresholdCurve, Thresholds};
+use crate::{Error, Result};
+
+/// What is remembered about a training.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrainingSummary {
+    /// Version of the program.
+    pub program: String,
+    /// Training documents.
+    pub documents: u64,
+    /// Training documents of each label.
+    pub label_documents: Vec<u32>,
+    /// Distinct terms of the training documents, before selection.
+    pub vocabulary: usize,
+    /// Whether every labelled training document has exactly one label.
+    pub single_label: bool,
+    /// Selector expression.
+    pub selector: String,
+    /// The classifier.
+    pub classifier: ClassifierSpec,
+    /// Seed.
+    pub seed: u64,
+    /// Why these were chosen, in sentences.
+    pub choices: Vec<String>,
+    /// Quality measured by cross-validation on the training documents: measure and value.
+    pub quality: Vec<(String, f64)>,
+    /// Folds of that cross-validation; 0 when there was none.
+    pub folds: usize,
+}
+
+impl TrainingSummary {
+    /// The name and version of this program.
+    pub(super) fn this_program() -> String {
+        format!("tamis {}", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// What ranks labels.
+#[derive(Debug, Clone)]
+pub enum Ranker {
+    /// One classifier for all labels.
+    Flat(Fitted),
+    /// A classifier for each node of a taxonomy.
+    Along(Box<ProgressiveModel>),
+}
+
+impl Ranker {
+    /// How many labels it knows.
+    pub fn labels(&self) -> usize {
+        match self {
+            Self::Flat(classifier) => classifier.labels(),
+            Self::Along(filter) => filter.labels(),
+        }
+    }
+}
+
+/// Reusable memory for ranking, one for each thread.
+#[derive(Debug, Default)]
+pub struct Memory {
+    pub(super) scratch: Scratch,
+    pub(super) progressive: ProgressiveMemory,
+}
+
+/// The parts of a model.
+#[derive(Debug, Clone)]
+pub struct ModelParts {
+    /// Text to terms, exactly as in training.
+    pub text: TextOptions,
+    /// Selected terms, in byte order.
+    pub terms: Arc<Vocabulary>,
+    /// Feature number (rank) of each term.
+    pub feature_of: Vec<u32>,
+    /// Labels.
+    pub labels: Arc<Vocabulary>,
+    /// The taxonomy, if there is one.
+    pub taxonomy: Option<Taxonomy>,
+    /// Ranks.
+    pub ranker: Ranker,
+    /// For neighbours: the names of the training documents, in order.
+    pub neighbours: Vec<String>,
+    /// Decides, where there is one classifier for all labels.
+    pub thresholds: Thresholds,
+    /// Precision, recall and F against threshold on held-out documents, for reports and the server: one for each label,
+    /// along a taxonomy one for each node that can be accepted; none without cross-validation.
+    pub curves: Vec<ThresholdCurve>,
+    /// Scores to probabilities, if asked for.
+    pub calibration: Option<Calibration>,
+    /// How it came about.
+    pub summary: TrainingSummary,
+}
+
+/// A fitted model, ready to label documents. Its parts were checked and do not change; copies share them.
+#[derive(Clone)]
+pub struct Model(Arc<Checked>);
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Model").field(&self.0.parts).finish()
+    }
+}
+
+struct Checked {
+    parts: ModelParts,
+    /// Term of each feature.
+    term_of: Vec<u32>,
+    /// What labellers worked with and left: they know the words they have seen.
+    idle: Mutex<Vec<Box<Desk>>>,
+}
+
+impl Deref for Model {
+    type Target = ModelParts;
+
+    fn deref(&self) -> &ModelParts {
+        &self.0.parts
+    }
+}
+
+impl Model {
+    /// A model of parts that belong together, or an error that says why they do not.
+    pub fn new(parts: ModelParts) -> Result<Self> {
+        let n = parts.terms.len();
+        let mut term_of = vec![u32::MAX; n];
+        for (&feature, term) in parts.feature_of.iter().zip(0u32..) {
+            match term_of.get_mut(feature as usize) {
+                Some(place @ &mut u32::MAX) => *place = term,
+                _ => return Err(Error::data("the features of the model are not numbered from 0 without gaps")),
+            }
+        }
+        if parts.feature_of.len() != n || parts.ranker.labels() != parts.labels.len() {
+            return Err(Error::data("the parts of the model do not belong together"));
+        }
+        if parts.summary.label_documents.len() != parts.labels.len() {
+            return Err(Error::data("the summary of the model is about other labels"));
+        }
+        if let Ranker::Flat(Fitted::Knn { problem, .. }) = &parts.ranker
+            && problem.documents() != parts.neighbours.len()
+        {
+            return Err(Error::data("the names of the neighbours are not those of the training documents"));
+        }
+        // Whoever labels makes one of these, and must not fail.
+        Analyzer::new(&parts.text)?;
+        Ok(Self(Arc::new(Checked { parts, term_of, idle: Mutex::default() })))
+    }
+
+    /// The name of a feature.
+    pub fn word(&self, feature: u32) -> &str {
+        self.terms.name(self.0.term_of[feature as usize])
+    }
+
+    /// Names of the features, best first.
+    pub fn features(&self) -> Vec<&str> {
+        self.0.term_of.iter().map(|&term| self.terms.name(term)).collect()
+    }
+
+    /// Ranks the labels of a document and decides them.
+    pub fn rank_and_decide(
+        &self,
+        document: Query<'_>,
+        memory: &mut Memory,
+        ranked: &mut Vec<Scored>,
+        decided: &mut Vec<u32>,
+    ) {
+        match &self.ranker {
+            Ranker::Along(filter) => filter.rank_and_decide(document, &mut memory.progressive, ranked, decided),
+            Ranker::Flat(classifier) => {
+                classifier.rank(document, &mut memory.scratch, ranked);
+                self.thresholds.decide_into(ranked, decided);
+            }
+        }
+    }
+
+    /// How labels are decided, for people.
+    pub fn deciding(&self) -> String {
+        match &self.ranker {
+            Ranker::Along(filter) if filter.options().answers == Answers::Best => {
+                format!("none: the best path ({} along the taxonomy is stored)", filter.options().method)
+            }
+            Ranker::Along(filter) => format!("{} along the taxonomy", filter.options().method),
+            Ranker::Flat(_) => self.thresholds.policy().to_string(),
+        }
+    }
+
+    /// The path to a label in the taxonomy, root first; none without a taxonomy, or for a label outside it.
+    pub fn path(&self, label: u32) -> Option<Vec<&str>> {
+        let taxonomy = self.taxonomy.as_ref()?;
+        let node = taxonomy.node(self.labels.name(label))?;
+        Some(taxonomy.pipeline(node).into_iter().map(|n| taxonomy.id(n)).collect())
+    }
+
+    /// Something that labels documents one at a time; one for each thread.
+    pub fn labeller(&self) -> Labeller<'_> {
+        Labeller::new(self)
+    }
+
+    pub(super) fn idle_desk(&self) -> Option<Box<Desk>> {
+        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    pub(super) fn put_back(&self, desk: Box<Desk>) {
+        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner).push(desk);
+    }
+}

@@ -1,0 +1,231 @@
+//! How to fit: one set of options, whether labels stand side by side or along a taxonomy.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::classify::ClassifierSpec;
+use crate::counts::Counts;
+use crate::features::search::Budget;
+use crate::features::{Selector, Size};
+use crate::hierarchy::pipeline::{self, Imbalance, Method, Utility};
+use crate::hierarchy::progressive::{Answers, NegativePolicy};
+use crate::hierarchy::{GivenTaxonomy, ProgressiveOptions, Taxonomy};
+use crate::threshold::{CalibrationMethod, Threshold};
+use crate::{Error, Result};
+
+/// How to fit. What is `None` is chosen by cross-validation, or by what the corpus is like.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FitOptions {
+    /// Selector.
+    pub by: Option<Selector>,
+    /// Number of features.
+    pub features: Option<Size>,
+    /// Classifier.
+    pub classifier: Option<ClassifierSpec>,
+    /// What decides labels; `None`: one label for each document where every training document has one, else thresholds.
+    pub threshold: Option<Deciding>,
+    /// Probabilities from held-out scores.
+    pub calibrate: Option<CalibrationMethod>,
+    /// Folds of the cross-validation that tunes thresholds and measures quality, 0 for none; when not given 5, along a
+    /// taxonomy 3.
+    pub folds: Option<usize>,
+    /// Bound of subset searches.
+    pub budget: Budget,
+    /// Stores linear weights in 8 bits, and measures what that loses.
+    pub quantise: bool,
+    /// The taxonomy, if labels have one. Each node gets a classifier of its own, unless [`FitOptions::threshold`] names a
+    /// flat policy: then the taxonomy only travels with the model.
+    pub taxonomy: Option<GivenTaxonomy>,
+    /// How a model is trained along the taxonomy.
+    pub hierarchy: HierarchyOptions,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl Default for FitOptions {
+    fn default() -> Self {
+        Self {
+            by: None,
+            features: None,
+            classifier: None,
+            threshold: None,
+            calibrate: None,
+            folds: None,
+            budget: Budget::default(),
+            quantise: false,
+            taxonomy: None,
+            hierarchy: HierarchyOptions::default(),
+            seed: 1,
+        }
+    }
+}
+
+/// How a model is trained along a taxonomy; what is `None` is as [`ProgressiveOptions`] has it, or as the training documents
+/// suggest.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HierarchyOptions {
+    /// Which documents are negative at a node.
+    pub negatives: NegativePolicy,
+    /// Most training documents of a node, half of them positive.
+    pub per_node: Option<usize>,
+    /// What thresholds along the taxonomy maximise.
+    pub utility: Utility,
+    /// Step of the grid of tsa and rbf.
+    pub step: Option<f64>,
+    /// A node whose thresholds reach less than this utility on held-out documents is never accepted.
+    pub least_utility: Option<f64>,
+    /// Positives to negatives where the model will be used.
+    pub imbalance: Option<Imbalance>,
+    /// How many paths a document is given.
+    pub answers: Option<Answers>,
+}
+
+/// What decides labels: a policy for labels one by one (`rcut(1)`, `scut`, …), or thresholds along the pipelines of a
+/// taxonomy (`tsa`, `rbf`, `exact`, `greedy-exact`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Deciding {
+    /// For labels one by one.
+    Flat(Threshold),
+    /// Along pipelines.
+    Along(Method),
+}
+
+impl From<Threshold> for Deciding {
+    fn from(policy: Threshold) -> Self {
+        Self::Flat(policy)
+    }
+}
+
+impl From<Method> for Deciding {
+    fn from(method: Method) -> Self {
+        Self::Along(method)
+    }
+}
+
+impl fmt::Display for Deciding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flat(policy) => policy.fmt(f),
+            Self::Along(method) => method.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Deciding {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text.parse() {
+            Ok(method) => Ok(Self::Along(method)),
+            Err(_) => text.parse().map(Self::Flat),
+        }
+    }
+}
+
+impl Serialize for Deciding {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Deciding {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// What the options come to once the taxonomy is known.
+pub(super) enum Way {
+    /// Labels side by side; a taxonomy, if there is one, travels with the model.
+    Flat(Option<Taxonomy>, Option<Threshold>),
+    /// A classifier for each node.
+    Along(Box<(Taxonomy, ProgressiveOptions)>),
+}
+
+impl FitOptions {
+    /// Folds where they are not given, for labels side by side.
+    pub const FOLDS: usize = 5;
+
+    /// Checks the options against each other, and tells which way they lead.
+    pub(super) fn way(&self, counts: &Counts, rows: &[usize]) -> Result<Way> {
+        let taxonomy = self.taxonomy.as_ref().map(|given| given.of(&counts.labels)).transpose()?;
+        match (self.threshold, taxonomy) {
+            (Some(Deciding::Flat(policy)), taxonomy) => Ok(Way::Flat(taxonomy, Some(policy))),
+            (Some(Deciding::Along(method)), None) => {
+                Err(Error::invalid("threshold", method, "it sets thresholds along a taxonomy, and there is none"))
+            }
+            (None, None) => Ok(Way::Flat(None, None)),
+            (_, Some(taxonomy)) => {
+                self.progressive(counts, rows).map(|options| Way::Along(Box::new((taxonomy, options))))
+            }
+        }
+    }
+
+    /// The options of progressive filtering that these come to, for the given training documents.
+    pub fn progressive(&self, counts: &Counts, rows: &[usize]) -> Result<ProgressiveOptions> {
+        let method = match self.threshold {
+            Some(Deciding::Along(method)) => Some(method),
+            _ => None,
+        };
+        let flat_only = [("quantise", self.quantise), ("calibrate", self.calibrate.is_some())];
+        if let Some((option, _)) = flat_only.iter().find(|(_, asked)| *asked) {
+            let value = self.calibrate.filter(|_| *option == "calibrate").map_or("true".to_owned(), |m| m.to_string());
+            let reason = "for models without a classifier at each node; name a flat threshold such as rcut(1) for one";
+            return Err(Error::invalid(*option, value, reason));
+        }
+        if self.by.is_some() && self.features == Some(Size::All) {
+            let reason = "every node takes all its words, so the selector has nothing to select; give a number";
+            return Err(Error::invalid("features", "all", reason));
+        }
+        let usual = ProgressiveOptions::default();
+        let h = &self.hierarchy;
+        Ok(ProgressiveOptions {
+            classifier: self.classifier.clone().unwrap_or(usual.classifier),
+            selector: self.by.clone().unwrap_or(usual.selector),
+            features: match self.features {
+                // Somebody who names a selector wants words selected: as many as the paper takes.
+                None if self.by.is_some() => ProgressiveOptions::paper().features,
+                None => usual.features,
+                Some(Size::All) => None,
+                Some(Size::Top(n)) => Some(n),
+            },
+            negatives: h.negatives,
+            per_node: h.per_node,
+            method: method.unwrap_or(usual.method),
+            thresholds: pipeline::Options { utility: h.utility, step: h.step, ..usual.thresholds },
+            least_utility: h.least_utility.unwrap_or(usual.least_utility),
+            imbalance: h.imbalance,
+            folds: self.folds.unwrap_or(usual.folds),
+            answers: h.answers.unwrap_or_else(|| Answers::of_documents(counts, rows, method.is_some())),
+            seed: self.seed,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hierarchy::Separator;
+
+    #[test]
+    fn options_are_json_and_back() {
+        let taxonomy = Taxonomy::from_names(["a/b", "a/c"], Separator::Auto).expect("paths");
+        let options = FitOptions {
+            by: Some("chi2max@1".parse().expect("a selector")),
+            features: Some(Size::Top(500)),
+            threshold: Some("tsa".parse().expect("a method")),
+            taxonomy: Some(GivenTaxonomy::Tree(taxonomy)),
+            ..FitOptions::default()
+        };
+        let text = serde_json::to_string(&options).expect("JSON");
+        assert_eq!(serde_json::from_str::<FitOptions>(&text).expect("options"), options);
+        let from_names: FitOptions =
+            serde_json::from_str(r#"{"taxonomy":"names","threshold":"scut"}"#).expect("options");
+        assert_eq!(from_names.taxonomy, Some(GivenTaxonomy::Names));
+        assert!(matches!(from_names.threshold, Some(Deciding::Flat(_))));
+    }
+}
