@@ -1,6 +1,6 @@
 //! Ratios between a label and the rest.
 
-use super::{half, quotient, rates};
+use super::{half, rates};
 use crate::counts::Cell;
 
 /// `log( (a/n_c) / (b/(n−n_c)) )`, the log probability ratio, half-count rule. A label without documents, or with all of
@@ -43,10 +43,10 @@ pub fn rs(cell: Cell) -> f64 {
     ((tpr + DAMPING) / (fpr + DAMPING)).ln()
 }
 
-/// `log( 2 + a / max(1, b) )`, relevance frequency. Lan, Tan, Su & Lu 2009, "Supervised and traditional term weighting
-/// methods for automatic text categorization", eq. 3; there to base 2, which does not change the order.
+/// `log₂( 2 + a / max(1, b) )`, relevance frequency: 1 for a term that the label never has, however common it is
+/// elsewhere. Lan, Tan, Su & Lu 2009.
 pub fn rf(Cell { a, b, .. }: Cell) -> f64 {
-    (2.0 + quotient(a, b.max(1.0))).ln()
+    (2.0 + a / b.max(1.0)).log2()
 }
 
 #[cfg(test)]
