@@ -212,7 +212,7 @@ fn accepted_nodes_are_closed_and_answers_most_specific() {
 fn nodes_without_documents_are_kept_and_silent() {
     let counts = corpus(300, 4);
     let rows: Vec<usize> = (0..300).collect();
-    for answers in Answers::ALL {
+    for &answers in Answers::ALL {
         // Utility recall wants thresholds of 0: what has no documents must still not be accepted by accident.
         let mut o = ProgressiveOptions { answers, ..options("svm") };
         o.thresholds.utility = Utility::Recall;

@@ -6,9 +6,9 @@ use tamis::classify::{Classifier, ClassifierSpec, Problem, Scratch};
 use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::counts::{Contingency, CountOptions, Counts, count};
 use tamis::features::search::Budget;
-use tamis::features::{Ranking, Selector};
+use tamis::features::{Ranking, Selector, Size};
 use tamis::measure::{Evaluation, EvaluationOptions, Measure};
-use tamis::study::{Plan, ResultRow, Row, Sink, Size, run};
+use tamis::study::{Plan, ResultRow, Row, Sink, run};
 use tamis::threshold::Thresholds;
 use tamis::{Error, Progress, Result, Silent};
 

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use anyhow::bail;
 use tamis::classify::{ClassifierSpec, Fitted};
 use tamis::counts::Counts;
-use tamis::features::Selector;
 use tamis::features::search::Budget;
+use tamis::features::{Selector, Size};
 use tamis::hierarchy::pipeline;
 use tamis::hierarchy::pipeline::Method;
 use tamis::hierarchy::progressive::Answers;
 use tamis::hierarchy::{ProgressiveOptions, Taxonomy};
-use tamis::model::{FitOptions, Model, Size, fit, fit_taxonomy};
+use tamis::model::{FitOptions, Model, fit, fit_taxonomy};
 use tamis::terms::TextOptions;
 use tamis::threshold::{CalibrationMethod, Threshold};
 
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "EXPR", value_parser = str::parse::<Selector>)]
     by: Option<Selector>,
     /// Number of features, all, or auto.
-    #[arg(long, value_name = "N|all|auto", default_value = "auto", value_parser = size)]
+    #[arg(long, value_name = "N|all|auto", default_value_t, value_parser = str::parse::<Size>)]
     features: Size,
     /// Classifier, such as svm, bayes, knn(100) (`tamis list classifiers`); chosen when not given.
     #[arg(long, value_name = "NAME", value_parser = str::parse::<ClassifierSpec>)]
@@ -74,18 +74,6 @@ fn deciding(text: &str) -> tamis::Result<Deciding> {
     match text.parse() {
         Ok(method) => Ok(Deciding::Along(method)),
         Err(_) => text.parse().map(Deciding::Flat),
-    }
-}
-
-fn size(text: &str) -> anyhow::Result<Size> {
-    match text {
-        "auto" => Ok(Size::Auto),
-        "all" => Ok(Size::All),
-        number => match number.replace([',', '_'], "").parse() {
-            Ok(0) => bail!("a model needs at least one feature; take a number from 1, all or auto"),
-            Ok(n) => Ok(Size::Top(n)),
-            Err(_) => bail!("{number:?} is not a number, all or auto"),
-        },
     }
 }
 

@@ -30,6 +30,7 @@ mod ranking;
 mod registry;
 mod scoring;
 mod selector;
+mod size;
 mod subset;
 
 pub use lambda::{Evaluate, FoldLambda, LambdaOptions, LearnedLambda, learn_lambda};
@@ -37,3 +38,4 @@ pub use rank::rank_all;
 pub use ranking::{Prefix, Ranking};
 pub use registry::{Formula, Lambda, Needs, Pool, Score, Spec};
 pub use selector::{Combination, CombinationSpec, Combine, Kind, Search, Selector};
+pub use size::Size;

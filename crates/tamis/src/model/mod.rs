@@ -10,6 +10,6 @@ mod why;
 pub use choose::{Choice, ChooseOptions, Trial, choose};
 pub use file::ModelFileInfo;
 pub use model::{Labelled, Labeller, Model, TrainingSummary};
-pub use train::{FitOptions, Size, Trained, fit};
+pub use train::{FitOptions, Trained, fit};
 pub use train_taxonomy::{TaxonomyTrained, fit_taxonomy};
 pub use why::{LabelFacts, LabelWords, Neighbour, Reason, Reasons, Why, WordShare};

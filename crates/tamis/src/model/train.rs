@@ -9,24 +9,12 @@ use crate::classify::{ClassifierSpec, Problem, rank_all};
 use crate::counts::SplitPlan;
 use crate::counts::{Contingency, Counts, Vocabulary};
 use crate::features::search::Budget;
-use crate::features::{LambdaOptions, Selector, learn_lambda};
+use crate::features::{LambdaOptions, Selector, Size, learn_lambda};
 use crate::hierarchy::Taxonomy;
 use crate::measure::{Beta, Evaluation, EvaluationOptions, Measure, ranking::r_precision};
 use crate::terms::TextOptions;
 use crate::threshold::{Calibration, CalibrationMethod, HeldOut, Threshold, ThresholdReport, Thresholds};
 use crate::{Error, Progress, Result, Silent};
-
-/// How many features.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Size {
-    /// Chosen by cross-validation.
-    #[default]
-    Auto,
-    /// All terms that the selector ranks.
-    All,
-    /// So many.
-    Top(usize),
-}
 
 /// How to fit. What is `None` is chosen by cross-validation, or by what the corpus is like.
 #[derive(Debug, Clone)]

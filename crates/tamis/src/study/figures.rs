@@ -5,10 +5,9 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use super::arena::{Arena, Curve};
 use super::findings::p_value;
 use super::papers::{OLSSON_DOT_SIZES, olsson_first_dot};
-use super::plan::Size;
 use super::rows::Timing;
 use super::statistics::{best_by_size, wins_by_size, wins_of_cut, wins_over_reference};
-use crate::features::{Kind, Selector};
+use crate::features::{Kind, Selector, Size};
 use crate::measure::significance::{SignTest, sign_test_of};
 use crate::report::{Axis, HeatMap, Point, Series, lines, scatter, short};
 

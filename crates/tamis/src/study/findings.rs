@@ -4,12 +4,12 @@ use super::arena::{Arena, Curve, Over, arenas};
 use super::folder::Record;
 use super::page;
 use super::papers::OLSSON_REVERSALS;
-use super::plan::{Grid, Size, Work};
+use super::plan::{Grid, Work};
 use super::rows::Row;
 use super::simulated::Simulated;
 use super::statistics::{Pair, Summary, pairs, summaries, wins_of_cut, wins_over_reference};
 use crate::Result;
-use crate::features::{Combination, Kind, Selector};
+use crate::features::{Combination, Kind, Selector, Size};
 use crate::measure::significance::SignTest;
 use crate::report::short;
 

@@ -8,7 +8,7 @@ use super::keep::Keep;
 use super::pipelines::Pipelines;
 use crate::classify::ClassifierSpec;
 use crate::counts::SplitPlan;
-use crate::features::{LambdaOptions, Selector};
+use crate::features::{LambdaOptions, Selector, Size};
 use crate::measure::simulation::SimulationOptions;
 use crate::measure::{Family, Measure, Resampling};
 use crate::terms::{Digits, TextOptions, Words, stop_words};
@@ -132,68 +132,12 @@ pub struct Grid {
     pub measures: Vec<Measure>,
     /// Whether each document's values are kept, for tests over documents.
     pub documents: bool,
-    /// Most swings of a search; no limit when not given. (No limit in seconds: results would depend on the machine.)
+    /// Most steps of a search (swings of os, terms added or removed by the others); no limit when not given. (No limit in seconds: results would depend on the machine.)
     pub swings: Option<u64>,
     /// How λ of `wfo(auto)` is learned.
     pub lambda: LambdaOptions,
     /// Which terms selectors prefer (li table 1).
     pub profile: Option<Profile>,
-}
-
-/// A number of features.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Size {
-    /// The best so many.
-    Top(usize),
-    /// All that the selector does not cut.
-    All,
-}
-
-impl Size {
-    /// How many that is when there are `features`.
-    pub fn of(self, features: usize) -> usize {
-        match self {
-            Self::Top(size) => size.min(features),
-            Self::All => features,
-        }
-    }
-}
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Top(size) => write!(f, "{size}"),
-            Self::All => f.write_str("all"),
-        }
-    }
-}
-
-impl Serialize for Size {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        match self {
-            Self::Top(size) => serializer.serialize_u64(*size as u64),
-            Self::All => serializer.serialize_str("all"),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Size {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(usize),
-            Word(String),
-        }
-        match Written::deserialize(deserializer)? {
-            Written::Number(0) => Err(serde::de::Error::custom("a size is at least 1")),
-            Written::Number(size) => Ok(Self::Top(size)),
-            Written::Word(word) if word == "all" => Ok(Self::All),
-            Written::Word(word) => {
-                Err(serde::de::Error::custom(format!("{word:?} is no size: expected a number or \"all\"")))
-            }
-        }
-    }
 }
 
 /// A selector at one size.

@@ -6,9 +6,9 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::plan::Size;
 use crate::counts::Counts;
 use crate::counts::Split;
+use crate::features::Size;
 use crate::features::search::Ended;
 use crate::measure::Measure;
 use crate::measure::simulation::Judged;

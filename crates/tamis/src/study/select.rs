@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-use super::plan::{Grid, Method, Size};
+use super::plan::{Grid, Method};
 use super::rows::{SearchNote, Timing};
 use super::stop::Stoppable;
 use super::sweep::{Gather, Selection, Task, sweep};
 use crate::classify::{ClassifierSpec, Scored, SweepPlace};
 use crate::counts::{Contingency, Counts};
 use crate::features::search::{Budget, Ended};
-use crate::features::{LambdaOptions, Selector, learn_lambda, rank_all};
+use crate::features::{LambdaOptions, Selector, Size, learn_lambda, rank_all};
 use crate::measure::{EvaluationGrid, Family, Measure};
 use crate::study::Decision;
 use crate::threshold::Thresholds;

@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::arena::{Arena, Curve, Over};
-use super::plan::{Size, TestPlan};
+use super::plan::TestPlan;
 use crate::Result;
+use crate::features::Size;
 use crate::measure::correlation::{Reversals, reversals};
 use crate::measure::curve::{Peak, Robustness, Scale};
 use crate::measure::significance::{

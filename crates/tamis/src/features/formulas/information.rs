@@ -41,8 +41,8 @@ pub fn ig_absent(n: f64, df: f64, label_documents: f64) -> f64 {
 }
 
 /// `D( P(·|c) ‖ P(·|c̄) )`: divergence between presence of the term in documents of the label and in all others,
-/// `tpr·log(tpr/fpr) + (1−tpr)·log((1−tpr)/(1−fpr))`. Kullback & Leibler 1951, "On information and sufficiency",
-/// eq. 2.4, for two outcomes. Half-count rule.
+/// `tpr·log(tpr/fpr) + (1−tpr)·log((1−tpr)/(1−fpr))`. Kullback & Leibler 1951, for two outcomes.
+/// Half-count rule.
 pub fn kl(cell: Cell) -> f64 {
     let Cell { a, b, c, d } = cell;
     let absence = Cell { a: c, b: d, c: a, d: b };

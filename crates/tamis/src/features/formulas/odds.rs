@@ -35,8 +35,8 @@ pub fn oddn(cell: Cell) -> f64 {
     tpr * (1.0 - fpr)
 }
 
-/// `log( (a/n_c + 1/6) / (b/(n−n_c) + 1/6) )`, the relevancy score. Wiener, Pedersen & Weigend 1995, "A neural network
-/// approach to topic spotting", section 3. The damping 1/6 is the paper's; no half counts are needed.
+/// `log( (a/n_c + 1/6) / (b/(n−n_c) + 1/6) )`, the relevancy score. Wiener, Pedersen & Weigend 1995; Sebastiani 2002, table 1,
+/// where the damping is any constant; 1/6 is ours (method 2). No half counts are needed.
 pub fn rs(cell: Cell) -> f64 {
     const DAMPING: f64 = 1.0 / 6.0;
     let (tpr, fpr) = rates(cell);

@@ -124,7 +124,7 @@ fn warnings(all: usize, rows: &[Row]) -> Vec<String> {
     }
     let results = rows.iter().filter_map(|row| if let Row::Result(result) = row { Some(result) } else { None });
     let short_of: Vec<&ResultRow> =
-        results.filter(|r| r.size.of(usize::MAX) > r.features && r.size != super::Size::All).collect();
+        results.filter(|r| r.size.of(usize::MAX) > r.features && r.size != crate::features::Size::All).collect();
     if let Some(first) = short_of.first() {
         said.push(format!(
             "{} rows ask for more features than there are, and take all there are: {} has {} features where {} were asked for",

@@ -8,9 +8,9 @@ use super::raw::{
 };
 use super::source::Source;
 use crate::Result;
-use crate::features::{LambdaOptions, Selector};
+use crate::features::{LambdaOptions, Selector, Size};
 use crate::study::generate::{Generator, combination};
-use crate::study::plan::{Baseline, Grid, Profile, Size};
+use crate::study::plan::{Baseline, Grid, Profile};
 
 pub(super) struct GridParts {
     pub(super) splits: RawSplits,
@@ -95,6 +95,10 @@ fn sizes(source: &Source<'_>, raw: &Spanned<Vec<Spanned<Size>>>) -> Result<Vec<S
     let sizes: Vec<Size> = raw.get_ref().iter().map(|s| *s.get_ref()).collect();
     if sizes.is_empty() {
         return Err(source.error(raw.span(), "sizes.at", "at least one size is needed"));
+    }
+    if let Some(i) = sizes.iter().position(|s| *s == Size::Auto) {
+        let reason = "a study compares given sizes: expected a number or \"all\"";
+        return Err(source.error(raw.get_ref()[i].span(), "sizes.at", reason));
     }
     if let Some(i) = (1..sizes.len()).find(|&i| sizes[i] <= sizes[i - 1]) {
         let reason = format!("sizes must ascend, with \"all\" last, but {} follows {}", sizes[i], sizes[i - 1]);

@@ -159,8 +159,8 @@ fn corpus_plan(source: &Source<'_>, raw: RawCorpus) -> Result<CorpusPlan> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::features::Size;
     use crate::measure::simulation::SimulationOptions;
-    use crate::study::plan::Size;
 
     const SMALL: &str = r#"
 name = "small"

@@ -3,9 +3,10 @@
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::features::Size;
 use crate::measure::simulation::SimulationOptions;
 use crate::study::pipelines::Pipelines;
-use crate::study::plan::{Size, TestPlan};
+use crate::study::plan::TestPlan;
 use crate::terms::{Digits, Words};
 
 pub(super) type Strings = Spanned<Vec<Spanned<String>>>;
