@@ -31,8 +31,8 @@ READING = (
 
 
 def registry(what: str) -> pd.DataFrame:
-    """What can be named: ``selectors``, ``combinations``, ``classifiers``, ``thresholds``, ``methods``, ``measures``,
-    ``stop_words``, ``stemmers``.
+    """What can be named: ``formats``, ``selectors``, ``combinations``, ``searches``, ``classifiers``, ``thresholds``,
+    ``methods``, ``measures``, ``stop_words``, ``stemmers``; the tables of ``tamis list``.
 
     >>> import tamis
     >>> tamis.registry("selectors").set_index("name").loc["ig", "what"]

@@ -12,8 +12,10 @@ const PAGES: &[(&str, &str, &str)] = &[
     ("docs/formats.md", "Corpus formats", "formats"),
     ("docs/selectors.md", "Selectors", "selectors"),
     ("docs/combinations.md", "Combinations of selectors", "combinations"),
+    ("docs/searches.md", "Searches for subsets", "searches"),
     ("docs/classifiers.md", "Classifiers", "classifiers"),
     ("docs/thresholds.md", "Thresholds", "thresholds"),
+    ("docs/methods.md", "Threshold selection along pipelines", "methods"),
     ("docs/measures.md", "Measures", "measures"),
 ];
 

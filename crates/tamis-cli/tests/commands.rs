@@ -239,8 +239,10 @@ fn lists_completions_and_manual_pages() {
         ("formats", "parquet"),
         ("selectors", "chi2max"),
         ("combinations", "dmor"),
+        ("searches", "sffs"),
         ("classifiers", "wknn"),
         ("thresholds", "scut"),
+        ("methods", "tsa"),
         ("measures", "RPrec"),
         ("stop-words", "english"),
         ("stemmers", "english"),
@@ -264,14 +266,32 @@ fn lists_completions_and_manual_pages() {
     }
 }
 
+/// Every search of the list finds a subset of the size asked for, in the order of its start selector.
+#[test]
+fn every_listed_search_finds_a_subset() {
+    let folder = Folder::topics();
+    let column = |rows: &[Vec<String>]| rows[1..].iter().map(|row| row[1].clone()).collect::<Vec<_>>();
+    let order = column(&folder.tsv("rank docs.jsonl --by ib@5 --format tsv"));
+    for row in &folder.tsv("list searches --format tsv")[1..] {
+        let found =
+            column(&folder.tsv(&format!("rank docs.jsonl --by {}(ib)@5 --top 50 --swings 2000 --format tsv", row[0])));
+        assert_eq!(found.len(), 50, "{}", row[0]);
+        let places: Vec<usize> = found.iter().map(|term| order.iter().position(|t| t == term).unwrap()).collect();
+        assert!(places.is_sorted(), "{}", row[0]);
+        assert!(places[49] > 49, "{} only took the first fifty", row[0]);
+    }
+    let fitted = folder.ok("fit docs.jsonl -o s.model --by sffs(ib)@5 --features 30 --classifier bayes --folds 0");
+    says(&fitted, &["sffs(ib)@5", "30 of"]);
+}
+
 #[test]
 fn every_listed_selector_ranks() {
     let folder = Folder::small();
     let rows = folder.tsv("list selectors --format tsv");
     assert!(rows.len() > 20);
     for row in &rows[1..] {
-        // A parameter stands in the name as a letter; the default is meant.
-        let name = row[0].replace("(λ)", "(0.5)");
+        // A parameter stands in the name as a letter, in the example as a number.
+        let name = &row[1];
         let ranked = folder.tsv(&format!("rank small.jsonl --by {name} --format tsv"));
         assert_eq!(ranked.len(), 11, "{name}");
         assert!(ranked[1..].iter().all(|r| r[2].parse::<f64>().unwrap().is_finite()), "{name}");

@@ -14,6 +14,7 @@ pub mod features;
 pub mod hierarchy;
 pub mod measure;
 pub mod model;
+pub mod registry;
 pub mod report;
 pub mod study;
 pub mod terms;

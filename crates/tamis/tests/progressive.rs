@@ -90,7 +90,7 @@ fn every_classifier_learns_the_tree_and_stops_half_way() {
 fn families_are_their_members() {
     let counts = corpus(300, 9);
     let rows: Vec<usize> = (0..300).collect();
-    for negatives in NegativePolicy::ALL {
+    for &negatives in NegativePolicy::ALL {
         let gap = "svm(gap=0.000001)".parse().unwrap();
         let together = ProgressiveOptions { negatives, classifier: gap, ..ProgressiveOptions::default() };
         // More words than there are: the same features, but chosen for each node.
@@ -213,7 +213,7 @@ fn accepted_nodes_are_closed_and_answers_most_specific() {
 fn nodes_without_documents_are_kept_and_silent() {
     let counts = corpus(300, 4);
     let rows: Vec<usize> = (0..300).collect();
-    for answers in Answers::ALL {
+    for &answers in Answers::ALL {
         // Utility recall wants thresholds of 0: what has no documents must still not be accepted by accident.
         let mut o = ProgressiveOptions { answers, ..options("svm") };
         o.thresholds.utility = Utility::Recall;

@@ -9,8 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use tamis::Silent;
 use tamis::counts::{Contingency, Counts};
 use tamis::features::search::{
-    BETTER_BY, Bhattacharyya, Budget, Clock, Criterion, Direction, Ended, Found, HeldOutBayes, Oscillating, Sequential,
-    is_better,
+    BETTER_BY, Bhattacharyya, Budget, Clock, Criterion, Direction, Ended, Found, Oscillating, Sequential, is_better,
 };
 
 type Documents = Vec<(Vec<String>, Vec<String>)>;
@@ -325,37 +324,6 @@ proptest! {
         prop_assert_eq!(&run(Direction::Forward, true).terms, &obvious.float(r, true));
         prop_assert_eq!(&run(Direction::Backward, true).terms, &obvious.float(r, false));
     }
-
-    #[test]
-    fn held_out_bayes_is_bayes(
-        documents in documents(), at in 1usize..13, moves in prop::collection::vec(0usize..8, 0..20),
-    ) {
-        let counts = Counts::from_rows(&documents);
-        let at = at.min(counts.len());
-        let (training, held_out): (Vec<usize>, Vec<usize>) = ((0..at).collect(), (at..counts.len()).collect());
-        let Ok(mut criterion) = HeldOutBayes::new(&counts, &training, &held_out) else {
-            let labelled = |rows: &[usize]| rows.iter().any(|&r| !counts.assignments.row_indices(r).is_empty());
-            prop_assert!(!labelled(&training) || !labelled(&held_out));
-            return Ok(());
-        };
-        let mut subset: Vec<u32> = Vec::new();
-        for at in moves {
-            let term = (at % counts.vocabulary.len()) as u32;
-            let predicted;
-            if let Some(at) = subset.iter().position(|t| *t == term) {
-                subset.remove(at);
-                predicted = criterion.value_without(term);
-                criterion.remove(term);
-            } else {
-                subset.push(term);
-                predicted = criterion.value_with(term);
-                criterion.add(term);
-            }
-            prop_assert_eq!(predicted, criterion.value());
-            let (lowest, highest) = bayes_accuracy(&counts, &training, &held_out, &subset);
-            prop_assert!((lowest..=highest).contains(&predicted), "{predicted} {lowest} {highest}");
-        }
-    }
 }
 
 /// Hundreds of candidates, so that bounds exclude most: the whole search is the same as without them.
@@ -387,33 +355,4 @@ fn whole_searches_are_the_same_without_bounds() {
         assert_eq!((with.steps, with.evaluations), (without.steps, without.evaluations));
         assert!(with.history.len() > 3);
     }
-}
-
-/// Method 7 from the documents; where the first classes are nearly equal, either answer is allowed.
-fn bayes_accuracy(counts: &Counts, training: &[usize], held_out: &[usize], subset: &[u32]) -> (f64, f64) {
-    let members = |l: u32| training.iter().copied().filter(move |&r| counts.assignments.get(r, l).is_some());
-    let classes: Vec<u32> = (0..counts.labels.len() as u32).filter(|&l| members(l).next().is_some()).collect();
-    let of = |r: usize, v: u32| f64::from(counts.matrix.get(r, v).unwrap_or(0));
-    let total: usize = classes.iter().map(|&c| members(c).count()).sum();
-    let (mut sure, mut possible, mut all) = (0, 0, 0);
-    for &d in held_out {
-        let truth = counts.assignments.row_indices(d);
-        if truth.is_empty() {
-            continue;
-        }
-        all += 1;
-        let score = |c: u32| {
-            let n = |v: u32| members(c).map(|r| of(r, v)).sum::<f64>();
-            let tokens: f64 = subset.iter().map(|&v| n(v)).sum();
-            let word = |v: u32| of(d, v) * ((1.0 + n(v)) / (subset.len() as f64 + tokens)).ln();
-            let prior = (1.0 + members(c).count() as f64) / (total + classes.len()) as f64;
-            prior.ln() + subset.iter().map(|&v| word(v)).sum::<f64>()
-        };
-        let scores: Vec<f64> = classes.iter().map(|&c| score(c)).collect();
-        let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let near = || (0..classes.len()).filter(|&c| scores[c] > top - 1e-7).map(|c| truth.contains(&classes[c]));
-        sure += usize::from(near().all(|right| right));
-        possible += usize::from(near().any(|right| right));
-    }
-    (f64::from(sure as u32) / f64::from(all), f64::from(possible as u32) / f64::from(all))
 }

@@ -3,10 +3,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tamis::counts::{Contingency, Counts, Csr};
+use tamis::counts::{Contingency, Counts};
+use tamis::features::Selector;
 use tamis::features::search::{
-    Bhattacharyya, Budget, Choice, Clock, Criterion, Direction, Ended, Found, HeldOutBayes, Memoised, Oscillating,
-    Sequential,
+    Bhattacharyya, Budget, Choice, Clock, Criterion, Direction, Ended, Found, Oscillating, Sequential, Strategy,
 };
 use tamis::{Error, Progress, Silent};
 
@@ -30,6 +30,53 @@ fn bad_order(counts: &Counts) -> Vec<u32> {
     let mut order: Vec<u32> = (0..counts.vocabulary.len() as u32).collect();
     order.sort_by_key(|&t| !counts.vocabulary.name(t).starts_with("noise"));
     order
+}
+
+/// Any function of a subset, its terms ascending.
+struct OfSubset<F> {
+    terms: usize,
+    members: Vec<u32>,
+    evaluate: F,
+}
+
+impl<F: Fn(&[u32]) -> f64 + Sync> OfSubset<F> {
+    fn new(terms: usize, evaluate: F) -> Self {
+        Self { terms, members: Vec::new(), evaluate }
+    }
+}
+
+impl<F: Fn(&[u32]) -> f64 + Sync> Criterion for OfSubset<F> {
+    fn accepts(&self, term: u32) -> bool {
+        (term as usize) < self.terms
+    }
+
+    fn clear(&mut self) {
+        self.members.clear();
+    }
+
+    fn add(&mut self, term: u32) {
+        self.members.push(term);
+        self.members.sort_unstable();
+    }
+
+    fn remove(&mut self, term: u32) {
+        self.members.retain(|&t| t != term);
+    }
+
+    fn value(&self) -> f64 {
+        (self.evaluate)(&self.members)
+    }
+
+    fn value_with(&self, term: u32) -> f64 {
+        let mut members = self.members.clone();
+        members.push(term);
+        members.sort_unstable();
+        (self.evaluate)(&members)
+    }
+
+    fn value_without(&self, term: u32) -> f64 {
+        (self.evaluate)(&self.members.iter().copied().filter(|&t| t != term).collect::<Vec<_>>())
+    }
 }
 
 fn filter(counts: &Counts) -> Bhattacharyya {
@@ -196,17 +243,13 @@ fn more_terms_asked_for_than_there_are_takes_all() {
 fn threads_do_not_matter() {
     let counts = corpus();
     let order = bad_order(&counts);
-    let (training, held_out): (Vec<usize>, Vec<usize>) = ((0..40).collect(), (40..60).collect());
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let search = Oscillating { depth: 2, ..Oscillating::default() };
-            let mut classifier = HeldOutBayes::new(&counts, &training, &held_out).unwrap();
-            [
-                search.search(&mut filter(&counts), &order, 5, &Silent).unwrap(),
-                search.search(&mut classifier, &order, 5, &Silent).unwrap(),
-            ]
-            .map(|found| (found.terms, found.history, found.steps, found.evaluations))
+            Strategy::ALL.map(|strategy| {
+                let found = strategy.search(&mut filter(&counts), &order, 5, Budget::default(), &Silent).unwrap();
+                (found.terms, found.history, found.steps, found.evaluations)
+            })
         })
     };
     let one = run(1);
@@ -214,31 +257,47 @@ fn threads_do_not_matter() {
     assert_eq!(one, run(5));
 }
 
+/// A search knows its criterion only by its answers: one that starts from scratch every time gives the same way.
 #[test]
-fn a_search_cannot_tell_a_filter_from_a_classifier() {
+fn running_sums_do_not_show() {
     let counts = corpus();
     let order = bad_order(&counts);
-    let (training, held_out): (Vec<usize>, Vec<usize>) = ((0..40).collect(), (40..60).collect());
-    let mut incremental = HeldOutBayes::new(&counts, &training, &held_out).unwrap();
-    assert_eq!(incremental.documents(), 20);
-    let mut any = Memoised::new(counts.vocabulary.len(), |subset: &[u32]| {
-        let mut fresh = HeldOutBayes::new(&counts, &training, &held_out).unwrap();
+    let mut sums = filter(&counts);
+    let mut scratch = OfSubset::new(counts.vocabulary.len(), |subset: &[u32]| {
+        let mut fresh = filter(&counts);
         fresh.set(subset);
         fresh.value()
     });
-    let criteria: [&mut dyn Criterion; 2] = [&mut incremental, &mut any];
-    let [first, second] = criteria.map(|c| Oscillating::default().search(c, &order, 4, &Silent).unwrap());
-    assert_eq!(first.terms, second.terms);
-    assert_eq!(first.history, second.history);
-    assert!(first.value > first.history[0]);
-    assert!((any.evaluated() as u64) < second.evaluations, "no subset was met twice");
+    for strategy in Strategy::ALL {
+        let criteria: [&mut dyn Criterion; 2] = [&mut sums, &mut scratch];
+        let [first, second] = criteria.map(|c| strategy.search(c, &order, 4, Budget::default(), &Silent).unwrap());
+        assert_eq!(first.terms, second.terms, "{strategy:?}");
+        assert_eq!((first.steps, first.evaluations), (second.steps, second.evaluations), "{strategy:?}");
+    }
 }
 
+/// What an expression finds is what the search finds from the ranking of its start selector, listed in that order; its cut
+/// is the vocabulary of the criterion, and a budget applies.
 #[test]
-fn a_value_that_is_not_a_number_is_the_worst() {
-    let sum = |s: &[u32]| if s.contains(&0) { f64::NAN } else { s.iter().sum::<u32>().into() };
-    let found = Oscillating::default().search(&mut Memoised::new(6, sum), &[0, 1, 2, 3, 4, 5], 2, &Silent).unwrap();
-    assert_eq!((found.terms, found.value), (vec![4, 5], 9.0));
+fn expressions_run_the_search_they_name() {
+    let counts = corpus();
+    let table = Contingency::of(&counts);
+    let start: Selector = "chi2max@2".parse().unwrap();
+    let order = start.rank(&table).unwrap();
+    for strategy in Strategy::ALL {
+        let selector: Selector = format!("{}(chi2max)@2", strategy.spec().name).parse().unwrap();
+        for budget in [Budget::default(), Budget { seconds: None, steps: Some(1) }] {
+            let (ranking, found) = selector.subset(&table, 4, &budget, &Silent).unwrap();
+            let mut criterion = Bhattacharyya::cut(&table, 2).unwrap();
+            let direct = strategy.search(&mut criterion, order.terms(), 4, budget, &Silent).unwrap();
+            let found = found.unwrap();
+            assert_eq!((ranking.terms(), &found.terms), (&direct.terms[..], &direct.terms), "{selector}");
+            assert_eq!((found.value, found.ended), (direct.value, direct.ended), "{selector}");
+            assert_eq!(found.ended == Ended::Steps, budget.steps.is_some(), "{selector}");
+        }
+    }
+    let error = "sfs(ib)".parse::<Selector>().unwrap().subset(&table, 0, &Budget::default(), &Silent).unwrap_err();
+    assert!(error.to_string().contains("at least one term"), "{error}");
 }
 
 #[test]
@@ -251,7 +310,7 @@ fn deep_swings_find_what_shallow_ones_cannot() {
     let order = [0, 1, 4, 5, 2, 3];
     let run = |depth| {
         let search = Oscillating { depth, ..Oscillating::default() };
-        search.search(&mut Memoised::new(6, value), &order, 2, &Silent).unwrap()
+        search.search(&mut OfSubset::new(6, value), &order, 2, &Silent).unwrap()
     };
     assert_eq!(run(1).terms, [0, 1]);
     assert_eq!((run(2).terms, run(2).value), (vec![4, 5], 11.0));
@@ -261,7 +320,7 @@ fn deep_swings_find_what_shallow_ones_cannot() {
 
 #[test]
 fn equal_candidates_go_by_the_start_order() {
-    let mut flat = Memoised::new(5, |s: &[u32]| s.len() as f64);
+    let mut flat = OfSubset::new(5, |s: &[u32]| s.len() as f64);
     let clock = Clock::start(&Budget::default(), &Silent).unwrap();
     flat.set(&[1, 2, 3]);
     assert_eq!(flat.best_addition(&[4, 0], &clock), Some(Choice { term: 4, value: 4.0 }));
@@ -340,19 +399,4 @@ fn options_out_of_range_are_named() {
     let table = Contingency::of(&counts);
     assert!(matches!(Bhattacharyya::new(&table, &[0, 0]), Err(Error::Data { .. })));
     assert!(matches!(Bhattacharyya::new(&table, &[9999]), Err(Error::Data { .. })));
-    assert!(matches!(HeldOutBayes::new(&counts, &[], &[0]), Err(Error::Data { .. })));
-    assert!(matches!(HeldOutBayes::new(&counts, &[0], &[]), Err(Error::Data { .. })));
-}
-
-#[test]
-fn a_document_too_long_to_sum_up_is_refused() {
-    let mut counts = Counts::from_rows(&[(vec!["a"], vec!["X"]), (vec!["a"], vec!["Y"])]);
-    counts.matrix = counts.matrix.map_values(|_| u32::MAX);
-    let error = HeldOutBayes::new(&counts, &[0], &[1]).unwrap_err();
-    assert!(error.to_string().starts_with("document \"2\" has 4294967295 tokens"), "{error}");
-    // In training such a document is only a large number.
-    counts.matrix = Csr::from_parts(1, vec![0, 1, 2], vec![0, 0], vec![u32::MAX, 700_000]);
-    let mut criterion = HeldOutBayes::new(&counts, &[0, 1], &[1]).unwrap();
-    criterion.add(0);
-    assert!((0.0..=1.0).contains(&criterion.value()));
 }

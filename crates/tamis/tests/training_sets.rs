@@ -59,7 +59,7 @@ fn refusals() {
     let documents = NodeDocuments::new(&t, &known, &[0]).unwrap();
     let one = TrainingOptions { per_node: Some(1), ..TrainingOptions::default() };
     assert!(documents.training_sets(&one).unwrap_err().to_string().starts_with("per-node = 1:"));
-    for policy in NegativePolicy::ALL {
+    for &policy in NegativePolicy::ALL {
         assert_eq!(policy.to_string().parse::<NegativePolicy>().unwrap(), policy);
         assert_eq!(serde_json::to_string(&policy).unwrap(), format!("\"{policy}\""));
     }
@@ -129,7 +129,7 @@ proptest! {
         for node in t.nodes() {
             let positives = of(node);
             prop_assert_eq!(&documents.positives(node).into_iter().collect::<BTreeSet<_>>(), &positives);
-            for policy in NegativePolicy::ALL {
+            for &policy in NegativePolicy::ALL {
                 let pool = match (policy, t.parent(node)) {
                     (NegativePolicy::ParentMinusNode, Some(parent)) => of(parent),
                     (NegativePolicy::Siblings, parent) => t

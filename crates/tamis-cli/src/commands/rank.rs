@@ -16,7 +16,7 @@ use crate::output::{Format, Rows, print_json, print_rows, stdout, trimmed};
 /// Rank terms by a selector, or compare several; accepts counts files in place of a corpus.
 ///
 /// Selectors are named by expressions: chi2max, chi2max@5 (terms in more than five documents), lr(chi2max,chi2avg)@1,
-/// wr(0.7*chi2max,0.3*ig), wfo(0.3), os(ib). `tamis list selectors` shows them all. Where the corpus gives a split, only
+/// wr(0.7*chi2max,0.3*ig), wfo(0.3), os(ib), sffs(ib). `tamis list selectors`, `combinations` and `searches` show them all. Where the corpus gives a split, only
 /// its training documents count.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// Stop a search after this many seconds and take the best subset so far.
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
-    /// Stop a search after this many swings.
+    /// Stop a search after this many steps: swings of os, terms added or removed by the others.
     #[arg(long, value_name = "N")]
     swings: Option<u64>,
     /// Form of the output.
@@ -118,7 +118,7 @@ fn select(selector: &Selector, args: &Args, table: &Contingency, global: &Global
     let (ranking, found) = selector.subset(table, top, &budget, &global.progress())?;
     if let Some(found) = found {
         tracing::info!(
-            "{selector}: criterion {:.6} after {} swings, {} subsets compared, {:.2} s ({:?})",
+            "{selector}: criterion {:.6} after {} steps, {} subsets compared, {:.2} s ({:?})",
             found.value,
             found.steps,
             found.evaluations,

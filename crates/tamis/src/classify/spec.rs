@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     BayesOptions, Classifier, Knn, KnnOptions, Linear, Problem, Query, Scored, Scratch, Similarity, SvmOptions,
 };
+use crate::registry::Row;
 use crate::{Error, Progress, Result};
 
 /// A classifier with its parameters. Its name parses and prints back the same; parameters at their default are left out.
@@ -22,45 +23,36 @@ pub enum ClassifierSpec {
     Svm(SvmOptions),
 }
 
-/// A row of the list of classifiers.
-#[derive(Debug, Clone, Copy)]
-pub struct ClassifierRow {
-    /// Name without parameters.
-    pub name: &'static str,
-    /// A name with parameters.
-    pub example: &'static str,
-    /// What it does.
-    pub help: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
-}
-
 impl ClassifierSpec {
     /// All classifiers, for lists and help.
-    pub const ROWS: [ClassifierRow; 4] = [
-        ClassifierRow {
+    pub const ROWS: [Row; 4] = [
+        Row {
             name: "svm",
             example: "svm(c=1,loss=squared,multi=ovr)",
-            help: "Linear SVM on tfidf vectors; loss=squared|hinge, multi=ovr|ovo, vectors=tfidf|binary|tf|okapi, \
+            what: "Linear SVM on tfidf vectors; loss=squared|hinge, multi=ovr|ovo, vectors=tfidf|binary|tf|okapi, \
                    classes=equal|balanced.",
+            formula: "",
             source: "method 7; Hsieh et al. 2008",
         },
-        ClassifierRow {
+        Row {
             name: "bayes",
             example: "bayes(multi=ovr)",
-            help: "Multinomial Bayes with add-one smoothing; multi=ovr decides each label by itself.",
+            what: "Multinomial Bayes with add-one smoothing; multi=ovr decides each label by itself.",
+            formula: "",
             source: "novovicova 5.3; method 7",
         },
-        ClassifierRow {
+        Row {
             name: "knn",
             example: "knn(100)",
-            help: "The k nearest training documents by Okapi similarity; labels score the sum.",
+            what: "The k nearest training documents by Okapi similarity; labels score the sum.",
+            formula: "",
             source: "olsson 6.1; method 7",
         },
-        ClassifierRow {
+        Row {
             name: "wknn",
             example: "wknn(20)",
-            help: "The k nearest by cosine; labels score their share, from 0 to 1.",
+            what: "The k nearest by cosine; labels score their share, from 0 to 1.",
+            formula: "",
             source: "addis; method 7",
         },
     ];

@@ -7,16 +7,19 @@
 //!              | combination "(" selector "," selector … ")"         lr(chi2max,chi2avg@5)
 //!              | weighted "(" w "*" selector "," w "*" selector … ")"  wr(0.7*chi2max,0.3*ig)
 //!              | "os" "(" selector [ "," depth ] ")" os(ib), os(chi2max,2)
+//!              | search "(" selector ")"             sfs(ib), sffs(chi2max@5)
 //! score       := formula [pool]
 //! pool        := "max" | "avg" | "sum"               over labels; each formula has one way to write each
 //! combination := hr | lr | ar | dmor | dlor | dmand | dland | rr
 //! weighted    := wr | ws
+//! search      := sfs | sbs | sffs | sbfs             for a subset of the size asked for; not inside another selector
 //! ```
 //! Blanks between the parts are allowed and not printed.
 
 use std::str::FromStr;
 
 use super::registry::{Formula, LAMBDA_RANGE, Lambda, Score};
+use super::search::Strategy;
 use super::selector::{Combination, Kind, SEARCH_HAS_NO_RANKING, Selector, WEIGHT_RANGE};
 use crate::{Error, Result};
 
@@ -95,8 +98,8 @@ impl<'a> Parser<'a> {
             return Err(self.error_at(start, format!("more than {DEEPEST} selectors inside each other")));
         }
         self.depth += 1;
-        let selector = if name == "os" {
-            self.search()?
+        let selector = if let Some(strategy) = Strategy::ALL.into_iter().find(|s| s.spec().name == name) {
+            self.search(strategy)?
         } else if let Some(combination) = Combination::ALL.into_iter().find(|c| c.spec().name == name) {
             self.combination(combination)?
         } else if let Some(score) = Score::all().find(|score| score.name() == name) {
@@ -140,11 +143,7 @@ impl<'a> Parser<'a> {
 
     fn combination(&mut self, combination: Combination) -> Result<Selector> {
         let spec = combination.spec();
-        let example = if spec.weighted {
-            format!("{}(0.7*chi2max,0.3*ig)", spec.name)
-        } else {
-            format!("{}(chi2max,ig)", spec.name)
-        };
+        let example = spec.example;
         self.expect('(', || format!("{} combines selectors: {example}", spec.name))?;
         let (mut inputs, mut weights) = (Vec::new(), Vec::new());
         loop {
@@ -195,24 +194,26 @@ impl<'a> Parser<'a> {
         Ok(input)
     }
 
-    fn search(&mut self) -> Result<Selector> {
-        self.expect('(', || "os searches from a selector: os(ib), or os(ib,2) to swing two deep".to_owned())?;
+    fn search(&mut self, strategy: Strategy) -> Result<Selector> {
+        let name = strategy.spec().name;
+        self.expect('(', || format!("{name} searches from a selector: {}", strategy.spec().example))?;
         self.blanks();
         let at = self.at;
         let start = self.input(at)?;
-        let depth = if self.eat(',') {
-            self.blanks();
-            let at = self.at;
-            let depth = self.integer("the depth of a search is a whole number, as in os(ib,2)")?;
-            if depth == 0 {
-                return Err(self.error_at(at, "the depth of a search is 1 or more"));
+        let strategy = match strategy {
+            Strategy::Oscillating(_) if self.eat(',') => {
+                self.blanks();
+                let at = self.at;
+                let depth = self.integer("the depth of a search is a whole number, as in os(ib,2)")?;
+                if depth == 0 {
+                    return Err(self.error_at(at, "the depth of a search is 1 or more"));
+                }
+                Strategy::Oscillating(depth)
             }
-            depth
-        } else {
-            1
+            other => other,
         };
-        self.expect(')', || "expected ')' to end os".to_owned())?;
-        Selector::search(start, depth)
+        self.expect(')', || format!("expected ')' to end {name}"))?;
+        Selector::search(strategy, start)
     }
 
     fn integer(&mut self, expected: &str) -> Result<u32> {
@@ -236,10 +237,15 @@ impl<'a> Parser<'a> {
     }
 }
 
+fn searches() -> [&'static str; 5] {
+    Strategy::ALL.map(|strategy| strategy.spec().name)
+}
+
 /// What to say to a name that is not known.
 fn unknown(name: &str) -> String {
     let scores: Vec<String> = Score::all().map(Score::name).collect();
-    let known = scores.iter().map(String::as_str).chain(Combination::ALL.iter().map(|c| c.spec().name)).chain(["os"]);
+    let known =
+        scores.iter().map(String::as_str).chain(Combination::ALL.iter().map(|c| c.spec().name)).chain(searches());
     let nearest = match Error::unknown("selector", name, known) {
         Error::Unknown { nearest, .. } => nearest,
         _ => Vec::new(),
@@ -248,9 +254,10 @@ fn unknown(name: &str) -> String {
     match nearest.as_slice() {
         [] => format!(
             "unknown selector {name:?}; formulas are {} (those on single labels with max, avg or sum); combinations are \
-             {}; os is the search",
+             {}; searches are {}",
             formulas(),
-            Combination::ALL.map(|c| c.spec().name).join(" ")
+            Combination::ALL.map(|c| c.spec().name).join(" "),
+            searches().join(" ")
         ),
         nearest => format!("unknown selector {name:?}; did you mean {}?", nearest.join(" or ")),
     }

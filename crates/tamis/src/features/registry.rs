@@ -1,11 +1,13 @@
 //! Every selector score in one table: name, formula, source, function. Names, help, documentation and Python read it.
 
 use std::fmt;
+use std::ops::Deref;
 
 use serde::Serialize;
 
 use super::formulas::{association, frequency, information, odds, separation};
 use crate::counts::Cell;
+use crate::registry::Row;
 use crate::{Error, Result};
 
 /// A formula that gives a term a number: from one cell, from the whole row of its cells, or from pairs of classes.
@@ -101,6 +103,15 @@ impl Pool {
     /// All three.
     pub const ALL: [Self; 3] = [Self::Max, Self::Avg, Self::Sum];
 
+    /// How it makes one score of several, in words.
+    pub fn rule(self) -> &'static str {
+        match self {
+            Self::Max => "the largest",
+            Self::Avg => "the mean, weighted by P(c)",
+            Self::Sum => "the sum",
+        }
+    }
+
     /// The end it puts to a name.
     pub fn suffix(self) -> &'static str {
         match self {
@@ -141,20 +152,22 @@ pub enum Needs {
 /// One row of the registry.
 #[derive(Debug, Clone, Copy)]
 pub struct Spec {
-    /// Name in expressions, without the end that [`Pool`] puts to it.
-    pub name: &'static str,
-    /// What the name stands for.
-    pub title: &'static str,
-    /// The formula in words and symbols.
-    pub formula: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
+    /// Name (in expressions, without the end that [`Pool`] puts to it), meaning, formula and source.
+    pub row: Row,
     /// What the corpus must have.
     pub needs: Needs,
     /// For formulas on one cell: the pool that the name alone stands for. `None`: the name always has an end
     /// (`chi2max`).
     pub bare: Option<Pool>,
     pub(crate) function: Function,
+}
+
+impl Deref for Spec {
+    type Target = Row;
+
+    fn deref(&self) -> &Row {
+        &self.row
+    }
 }
 
 macro_rules! cell {
@@ -199,7 +212,11 @@ impl Formula {
     #[rustfmt::skip]
     pub fn spec(self) -> Spec {
         use Needs::{Contrast, Documents, TwoLabels};
-        let row = |name, title, formula, source, needs, bare, function| Spec { name, title, formula, source, needs, bare, function };
+        let row = |name, what, formula, source, needs, bare, function| {
+            // Names that always have an end, or a parameter.
+            let example = match name { "chi2" => "chi2max", "mi" => "mimax", "wfo" => "wfo(0.3)", whole => whole };
+            Spec { row: Row { name, example, what, formula, source }, needs, bare, function }
+        };
         let max = Some(Pool::Max);
         match self {
             Self::Df => row("df", "document frequency", "df(t)", "olsson 3.1; li 3.1", Documents, None, Function::Frequency),
@@ -215,7 +232,7 @@ impl Formula {
                 "novovicova 4.1, eq. 4", TwoLabels, None, Function::Pairs),
             Self::Chi2 => row("chi2", "χ² statistic", "n (ad − cb)² / ((a+c)(b+d)(a+b)(c+d))",
                 "olsson 3.3; li 3.4; Yang & Pedersen 1997", Contrast, None, cell!(association::chi2)),
-            Self::Mi => row("mi", "pointwise mutual information", "log( a·n / ((a+c)(a+b)) )",
+            Self::Mi => row("mi", "pointwise mutual information", "−log(1 + b/a) − log P(c); ½ for an a or b of 0",
                 "li 3.2; Yang & Pedersen 1997", Contrast, None, cell!(information::mi)),
             Self::Bns => row("bns", "bi-normal separation", "|F⁻¹(a/n_c) − F⁻¹(b/(n−n_c))|, rates clipped to [0.0005, 0.9995]",
                 "li 3.5; Forman 2003", Contrast, max, cell!(separation::bns)),
@@ -247,12 +264,12 @@ impl Formula {
             Self::Lpr => row("lpr", "log probability ratio", "log( (a/n_c) / (b/(n−n_c)) )",
                 "Mladenić & Grobelnik 1999; Forman 2003", Contrast, max, cell!(odds::log_ratio)),
             Self::Rs => row("rs", "relevancy score", "log( (a/n_c + 1/6) / (b/(n−n_c) + 1/6) )",
-                "Wiener, Pedersen & Weigend 1995", Contrast, max, cell!(odds::rs)),
+                "Wiener, Pedersen & Weigend 1995; Sebastiani 2002", Contrast, max, cell!(odds::rs)),
             Self::Dia => row("dia", "DIA association factor", "P(c|t) = a / df", "Fuhr et al. 1991; Sebastiani 2002", Contrast, max,
                 cell!(frequency::dia)),
             Self::Dfs => row("dfs", "distinguishing feature selector", "P(c|t) / (P(t̄|c) + P(t|c̄) + 1)", "Uysal & Gunal 2012",
                 Contrast, Some(Pool::Sum), cell!(frequency::dfs)),
-            Self::Rf => row("rf", "relevance frequency", "log( 2 + a / max(1, b) )", "Lan, Tan, Su & Lu 2009", Contrast, max,
+            Self::Rf => row("rf", "relevance frequency", "log₂( 2 + a / max(1, b) )", "Lan, Tan, Su & Lu 2009", Contrast, max,
                 cell!(odds::rf)),
             Self::Power => row("power", "power", "(1−fpr)⁵ − (1−tpr)⁵", "Forman 2003", Contrast, max, cell!(separation::power)),
             Self::Oddn => row("oddn", "odds ratio numerator", "tpr · (1−fpr)", "Forman 2003", Contrast, max, cell!(odds::oddn)),
@@ -370,7 +387,7 @@ mod tests {
         let mut names = HashSet::new();
         for formula in Formula::ALL {
             let spec = formula.spec();
-            assert!(!spec.title.is_empty() && !spec.formula.is_empty() && !spec.source.is_empty(), "{}", spec.name);
+            assert!(!spec.what.is_empty() && !spec.formula.is_empty() && !spec.source.is_empty(), "{}", spec.name);
             assert!(spec.bare.is_none() || formula.is_per_label(), "{}", spec.name);
         }
         for score in Score::all() {

@@ -57,7 +57,7 @@ pub(crate) fn check(table: &Contingency, scores: impl IntoIterator<Item = Score>
         if let Some(reason) = reason {
             return Err(Error::data(format!(
                 "{score} ({}) cannot be computed: {reason}. Give documents of at least two classes; df needs no labels",
-                spec.title
+                spec.what
             )));
         }
     }

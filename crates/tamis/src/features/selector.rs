@@ -1,13 +1,17 @@
 //! What to select by: a score, a combination of selectors, or a search that starts from one.
 
 use std::fmt;
+use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::registry::{Formula, LAMBDA_RANGE, Lambda, Needs, Score};
+use super::search::Strategy;
+use crate::registry::Row;
 use crate::{Error, Result};
 
-/// A selector, as an expression names it: `chi2max`, `lr(chi2max,chi2avg)@1`, `wr(0.7*chi2max,0.3*ig)`, `os(ib,2)`.
+/// A selector, as an expression names it: `chi2max`, `lr(chi2max,chi2avg)@1`, `wr(0.7*chi2max,0.3*ig)`, `os(ib,2)`,
+/// `sffs(chi2max)`.
 ///
 /// Parses from and prints to the same string (see [`expression`](super::expression)); files and Python store that
 /// string. Rank with [`Selector::rank`](Selector::rank).
@@ -54,22 +58,22 @@ impl Combine {
     }
 }
 
-/// An oscillating search: a start and how deep it swings. It has no ranking; the caller runs it for each size.
+/// A subset search: how, and the selector it starts from. It has no ranking; the caller runs it for each size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
+    strategy: Strategy,
     start: Box<Selector>,
-    depth: u32,
 }
 
 impl Search {
-    /// The selector whose first terms the search starts from.
-    pub fn start(&self) -> &Selector {
-        &self.start
+    /// How it goes from subset to subset.
+    pub fn strategy(&self) -> Strategy {
+        self.strategy
     }
 
-    /// Δ, the largest number of terms a swing exchanges.
-    pub fn depth(&self) -> u32 {
-        self.depth
+    /// The selector that gives the candidates and decides ties; `os` starts from its first terms.
+    pub fn start(&self) -> &Selector {
+        &self.start
     }
 }
 
@@ -101,14 +105,18 @@ pub enum Combination {
 /// One row of the registry of combinations.
 #[derive(Debug, Clone, Copy)]
 pub struct CombinationSpec {
-    /// Name in expressions.
-    pub name: &'static str,
-    /// What it does, in words.
-    pub rule: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
+    /// Name, rule and source.
+    pub row: Row,
     /// Whether each input carries a weight, as in `wr(0.7*chi2max,0.3*ig)`.
     pub weighted: bool,
+}
+
+impl Deref for CombinationSpec {
+    type Target = Row;
+
+    fn deref(&self) -> &Row {
+        &self.row
+    }
 }
 
 impl Combination {
@@ -118,22 +126,45 @@ impl Combination {
 
     /// The row of the registry.
     pub fn spec(self) -> CombinationSpec {
-        let row = |name, rule, source, weighted| CombinationSpec { name, rule, source, weighted };
+        let row = |name, example, what, source| Row { name, example, what, formula: "", source };
+        let plain =
+            |name, example, what, source| CombinationSpec { row: row(name, example, what, source), weighted: false };
+        let weighted =
+            |name, example, what, source| CombinationSpec { row: row(name, example, what, source), weighted: true };
         match self {
-            Self::Hr => row("hr", "the best rank over the inputs", "olsson 4.1", false),
-            Self::Lr => row("lr", "the worst rank over the inputs", "olsson 4.2", false),
-            Self::Ar => row("ar", "the mean rank over the inputs", "olsson 4.3", false),
-            Self::Dmor => row("dmor", "scores divided by their maximum, then the largest", "olsson 4.4", false),
-            Self::Dlor => row("dlor", "scores divided by their L2 norm, then the largest", "olsson 4.4", false),
-            Self::Dmand => {
-                row("dmand", "scores divided by their maximum, then the smallest", "olsson 4.4, future work", false)
+            Self::Hr => plain("hr", "hr(chi2max,ig)", "the best rank over the inputs", "olsson 4.1"),
+            Self::Lr => plain("lr", "lr(chi2max,ig)", "the worst rank over the inputs", "olsson 4.2"),
+            Self::Ar => plain("ar", "ar(chi2max,ig)", "the mean rank over the inputs", "olsson 4.3"),
+            Self::Dmor => {
+                plain("dmor", "dmor(chi2max,ig)", "scores divided by their maximum, then the largest", "olsson 4.4")
             }
-            Self::Dland => {
-                row("dland", "scores divided by their L2 norm, then the smallest", "olsson 4.4, future work", false)
+            Self::Dlor => {
+                plain("dlor", "dlor(chi2max,ig)", "scores divided by their L2 norm, then the largest", "olsson 4.4")
             }
-            Self::Rr => row("rr", "round robin: the best term left of each input in turn", "olsson 4", false),
-            Self::Wr => row("wr", "the weighted mean of ranks", "olsson 4.3, future work", true),
-            Self::Ws => row("ws", "the weighted sum of scores divided by their maximum", "olsson 4, future work", true),
+            Self::Dmand => plain(
+                "dmand",
+                "dmand(chi2max,ig)",
+                "scores divided by their maximum, then the smallest",
+                "olsson 4.4, future work",
+            ),
+            Self::Dland => plain(
+                "dland",
+                "dland(chi2max,ig)",
+                "scores divided by their L2 norm, then the smallest",
+                "olsson 4.4, future work",
+            ),
+            Self::Rr => {
+                plain("rr", "rr(chi2max,ig)", "round robin: the best term left of each input in turn", "olsson 4")
+            }
+            Self::Wr => {
+                weighted("wr", "wr(0.7*chi2max,0.3*ig)", "the weighted mean of ranks", "olsson 4.3, future work")
+            }
+            Self::Ws => weighted(
+                "ws",
+                "ws(0.7*chi2max,0.3*ig)",
+                "the weighted sum of scores divided by their maximum",
+                "olsson 4, future work",
+            ),
         }
     }
 }
@@ -176,15 +207,16 @@ impl Selector {
         Ok(Self { kind: Kind::Combine(Combine { combination, inputs, weights }), cut: None })
     }
 
-    /// An oscillating search of the given depth from the first terms of a selector.
-    pub fn search(start: Self, depth: u32) -> Result<Self> {
+    /// A subset search from a selector.
+    pub fn search(strategy: Strategy, start: Self) -> Result<Self> {
+        let name = strategy.spec().name;
         if matches!(start.kind, Kind::Search(_)) {
-            return Err(Error::invalid("os", "a search", SEARCH_HAS_NO_RANKING));
+            return Err(Error::invalid(name, "a search", SEARCH_HAS_NO_RANKING));
         }
-        if depth == 0 {
-            return Err(Error::invalid("depth of os", depth, "a swing exchanges at least one term"));
+        if strategy == Strategy::Oscillating(0) {
+            return Err(Error::invalid("depth of os", 0, "a swing exchanges at least one term"));
         }
-        Ok(Self { kind: Kind::Search(Search { start: Box::new(start), depth }), cut: None })
+        Ok(Self { kind: Kind::Search(Search { strategy, start: Box::new(start) }), cut: None })
     }
 
     /// The same, cut at a level: terms with `df ≤ cut` are removed before scores are computed, except where a part of
@@ -278,7 +310,7 @@ impl Selector {
                 ..combine.clone()
             }),
             Kind::Search(search) => {
-                Kind::Search(Search { start: Box::new(search.start.set_lambda(lambda)), depth: search.depth })
+                Kind::Search(Search { start: Box::new(search.start.set_lambda(lambda)), ..search.clone() })
             }
         };
         Self { kind, cut: self.cut }
@@ -312,8 +344,10 @@ impl fmt::Display for Selector {
                 }
                 f.write_str(")")?;
             }
-            Kind::Search(Search { start, depth: 1 }) => write!(f, "os({start})")?,
-            Kind::Search(Search { start, depth }) => write!(f, "os({start},{depth})")?,
+            Kind::Search(Search { strategy: Strategy::Oscillating(depth @ 2..), start }) => {
+                write!(f, "os({start},{depth})")?;
+            }
+            Kind::Search(Search { strategy, start }) => write!(f, "{}({start})", strategy.spec().name)?,
         }
         match self.cut {
             Some(cut) => write!(f, "@{cut}"),

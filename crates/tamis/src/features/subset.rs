@@ -1,6 +1,6 @@
-//! Expressions that search: `os(ib)` run for a size.
+//! Expressions that search: `os(ib)`, `sfs(ib)` … run for a size.
 
-use super::search::{Bhattacharyya, Budget, Found, Oscillating};
+use super::search::{Bhattacharyya, Budget, Found};
 use super::{Ranking, Selector};
 use crate::counts::Contingency;
 use crate::{Error, Progress, Result};
@@ -23,8 +23,7 @@ impl Selector {
         }
         let start = search.start().clone().under_cut(self.cut()).rank(table)?;
         let mut criterion = Bhattacharyya::cut(table, self.lowest_cut())?;
-        let oscillating = Oscillating { depth: search.depth() as usize, budget: *budget };
-        let found = oscillating.search(&mut criterion, start.terms(), size, progress)?;
+        let found = search.strategy().search(&mut criterion, start.terms(), size, *budget, progress)?;
         let mut member = vec![false; table.terms()];
         found.terms.iter().for_each(|&t| member[t as usize] = true);
         Ok((start.filtered(|term| member[term as usize]), Some(found)))

@@ -96,12 +96,6 @@ impl SizeCurve {
         Peak { size: self.sizes[best], mean: means[best].0, standard_error: means[best].1 }
     }
 
-    /// The best value of each split over all sizes (olsson figure 8 compares these).
-    pub fn peaks_by_split(&self) -> Vec<f64> {
-        let splits = self.values[0].len();
-        (0..splits).map(|s| self.values.iter().map(|v| v[s]).fold(f64::NEG_INFINITY, f64::max)).collect()
-    }
-
     /// Area under the means by the trapezoid rule, divided by the width: the mean height of the curve. With one size
     /// it is the mean there.
     pub fn area(&self, scale: Scale) -> f64 {
@@ -172,7 +166,6 @@ mod tests {
         let top = curve.robustness();
         assert_eq!((top.from, top.to, top.sizes), (100, 400, 3));
         assert_eq!(top.octaves, 2.0);
-        assert_eq!(curve.peaks_by_split(), [0.62, 0.67]);
     }
 
     #[test]

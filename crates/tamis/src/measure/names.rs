@@ -91,8 +91,6 @@ impl Measure {
     pub const F1_MICRO: Self = Self::F(Beta::ONE, Average::Micro);
     /// `F1@macro`.
     pub const F1_MACRO: Self = Self::F(Beta::ONE, Average::Macro);
-    /// `F1@samples`.
-    pub const F1_SAMPLES: Self = Self::F(Beta::ONE, Average::Samples);
 
     /// The registry: one row a measure.
     pub fn registry() -> &'static [MeasureSpec] {
@@ -257,7 +255,7 @@ mod tests {
             let measure: Measure = spec.example.parse().unwrap();
             assert_eq!(measure.to_string(), spec.example);
             assert_eq!(measure.spec(), spec);
-            assert!(!spec.help.is_empty() && !spec.formula.is_empty() && !spec.source.is_empty());
+            assert!(!spec.what.is_empty() && !spec.formula.is_empty() && !spec.source.is_empty());
         }
         for name in Measure::known() {
             assert_eq!(name.parse::<Measure>().unwrap().to_string(), name);

@@ -1,5 +1,9 @@
 //! One row a measure: all that help texts and docs say about it.
 
+use std::ops::Deref;
+
+use crate::registry::Row;
+
 /// What a measure needs to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
@@ -14,20 +18,21 @@ pub enum Family {
 /// One row of the registry: what `--help`, the docs page, the server and Python show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeasureSpec {
-    /// The name with its parameters as letters, such as `P@k`.
-    pub name: &'static str,
-    /// A name that parses.
-    pub example: &'static str,
+    /// Name with its parameters as letters, such as `P@k`; a name that parses; what it says; formula, in which T are the
+    /// true labels, D the decided ones and R = |T|; source.
+    pub row: Row,
     /// What it needs to see.
     pub family: Family,
     /// Whether a larger value is better; false for losses.
     pub higher_is_better: bool,
-    /// What it says, in a sentence.
-    pub help: &'static str,
-    /// The formula in words or signs; T true labels, D decided labels, R = |T|.
-    pub formula: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
+}
+
+impl Deref for MeasureSpec {
+    type Target = Row;
+
+    fn deref(&self) -> &Row {
+        &self.row
+    }
 }
 
 const fn row(
@@ -35,11 +40,11 @@ const fn row(
     example: &'static str,
     family: Family,
     higher_is_better: bool,
-    help: &'static str,
+    what: &'static str,
     formula: &'static str,
     source: &'static str,
 ) -> MeasureSpec {
-    MeasureSpec { name, example, family, higher_is_better, help, formula, source }
+    MeasureSpec { row: Row { name, example, what, formula, source }, family, higher_is_better }
 }
 
 /// All measures, one row each. [`Measure::spec`](super::Measure::spec) points into it.

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::plan::{Decision, Grid};
 use super::rows::{ResultRow, Row};
-use crate::features::Size;
-use crate::features::{Kind, Selector};
+use crate::features::{Kind, Selector, Size};
 use crate::measure::curve::SizeCurve;
 use crate::measure::{Family, Measure};
 

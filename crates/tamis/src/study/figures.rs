@@ -7,8 +7,7 @@ use super::findings::p_value;
 use super::papers::{OLSSON_DOT_SIZES, olsson_first_dot};
 use super::rows::Timing;
 use super::statistics::{best_by_size, wins_by_size, wins_of_cut, wins_over_reference};
-use crate::features::Size;
-use crate::features::{Kind, Selector};
+use crate::features::{Kind, Selector, Size};
 use crate::measure::significance::{SignTest, sign_test_of};
 use crate::report::{Axis, HeatMap, Point, Series, lines, scatter, short};
 

@@ -9,8 +9,7 @@ use super::rows::Row;
 use super::simulated::Simulated;
 use super::statistics::{Pair, Summary, pairs, summaries, wins_of_cut, wins_over_reference};
 use crate::Result;
-use crate::features::Size;
-use crate::features::{Combination, Kind, Selector};
+use crate::features::{Combination, Kind, Selector, Size};
 use crate::measure::significance::SignTest;
 use crate::report::short;
 

@@ -8,8 +8,7 @@ use super::keep::Keep;
 use super::pipelines::Pipelines;
 use crate::classify::ClassifierSpec;
 use crate::counts::SplitPlan;
-use crate::features::Size;
-use crate::features::{LambdaOptions, Selector};
+use crate::features::{LambdaOptions, Selector, Size};
 use crate::measure::simulation::SimulationOptions;
 use crate::measure::{Family, Measure, Resampling};
 use crate::terms::{Digits, TextOptions, Words, stop_words};
@@ -133,7 +132,7 @@ pub struct Grid {
     pub measures: Vec<Measure>,
     /// Whether each document's values are kept, for tests over documents.
     pub documents: bool,
-    /// Most swings of a search; no limit when not given. (No limit in seconds: results would depend on the machine.)
+    /// Most steps of a search (swings of os, terms added or removed by the others); no limit when not given. (No limit in seconds: results would depend on the machine.)
     pub swings: Option<u64>,
     /// How λ of `wfo(auto)` is learned.
     pub lambda: LambdaOptions,

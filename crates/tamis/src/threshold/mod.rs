@@ -14,5 +14,5 @@ pub use calibration::{Calibration, CalibrationMethod};
 pub use curve::{CurvePoint, ThresholdCurve};
 pub use decide::Thresholds;
 pub use held_out::HeldOut;
-pub use policy::{Pcut, Rcut, Scut, Threshold, ThresholdSpec};
+pub use policy::{Pcut, Rcut, Scut, Threshold};
 pub use tune::{ThresholdReport, Tuned};

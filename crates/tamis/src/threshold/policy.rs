@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::measure::Beta;
+use crate::registry::Row;
 use crate::{Error, Result};
 
 /// How labels are decided from a ranked list (method 9).
@@ -69,46 +70,37 @@ impl Default for Pcut {
     }
 }
 
-/// One row of the registry of policies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ThresholdSpec {
-    /// The name without parameters.
-    pub name: &'static str,
-    /// A full name that parses, with every parameter.
-    pub example: &'static str,
-    /// What it does, and its parameters.
-    pub help: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
-}
-
-static REGISTRY: [ThresholdSpec; 5] = [
-    ThresholdSpec { name: "none", example: "none", help: "Rank only; decide nothing.", source: "method 8" },
-    ThresholdSpec {
+static REGISTRY: [Row; 5] = [
+    Row { name: "none", example: "none", what: "Rank only; decide nothing.", formula: "", source: "method 8" },
+    Row {
         name: "fixed",
         example: "fixed(0.5)",
-        help: "Every label whose score is at least the number; 0 is the usual rule of an SVM.",
+        what: "Every label whose score is at least the number; 0 is the usual rule of an SVM.",
+        formula: "",
         source: "method 7",
     },
-    ThresholdSpec {
+    Row {
         name: "rcut",
         example: "rcut(3)",
-        help: "The top n labels. Without n, the n that maximises micro-averaged F_β on held-out lists (beta=1).",
+        what: "The top n labels. Without n, the n that maximises micro-averaged F_β on held-out lists (beta=1).",
+        formula: "",
         source: "Yang 2001; olsson 2; method 9",
     },
-    ThresholdSpec {
+    Row {
         name: "scut",
         example: "scut(beta=0.5,rare=3,fbr=0.1,min=1)",
-        help: "For each label the threshold that maximises F_β on held-out scores (beta=1). rare=n: labels with fewer \
+        what: "For each label the threshold that maximises F_β on held-out scores (beta=1). rare=n: labels with fewer \
                than n positives share one. fbr=f: a label that stays below F = f is assigned only from its highest \
                held-out score on. min=k: every document gets at least its best k labels.",
+        formula: "",
         source: "Yang 2001; method 9",
     },
-    ThresholdSpec {
+    Row {
         name: "pcut",
         example: "pcut(1.2,min=1)",
-        help: "Each label gets documents in proportion to its training prior; the number is the factor (1). min=k: \
+        what: "Each label gets documents in proportion to its training prior; the number is the factor (1). min=k: \
                every document gets at least its best k labels.",
+        formula: "",
         source: "Yang 2001; method 9",
     },
 ];
@@ -141,12 +133,12 @@ impl Threshold {
     }
 
     /// The registry: one row a policy.
-    pub fn registry() -> &'static [ThresholdSpec] {
+    pub fn registry() -> &'static [Row] {
         &REGISTRY
     }
 
     /// Its row of the registry.
-    pub fn spec(&self) -> &'static ThresholdSpec {
+    pub fn spec(&self) -> &'static Row {
         let row = match self {
             Self::None => 0,
             Self::Fixed(_) => 1,

@@ -26,7 +26,7 @@ fn ranked(table: &Contingency) -> Vec<String> {
                 true
             }
             Err(Error::Data { reason }) => {
-                assert!(reason.contains(score.formula().spec().title), "{reason}");
+                assert!(reason.contains(score.formula().spec().what), "{reason}");
                 assert_ne!(score.formula().spec().needs, Needs::Documents);
                 false
             }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use tamis::Error;
+use tamis::features::search::Strategy as Searching;
 use tamis::features::{Combination, Formula, Lambda, Score, Selector};
 
 use super::selector;
@@ -28,8 +29,10 @@ fn any_selector() -> impl Strategy<Value = Selector> {
             Selector::combine(combination, inputs, weights).unwrap().with_cut(cut)
         })
     });
-    (ranked, prop::option::of(1u32..5), cut()).prop_map(|(selector, depth, cut)| match depth {
-        Some(depth) => Selector::search(selector, depth).unwrap().with_cut(cut),
+    let depths = (1u32..5).prop_map(Searching::Oscillating);
+    let strategy = prop_oneof![depths, prop::sample::select(&Searching::ALL[..])];
+    (ranked, prop::option::of(strategy), cut()).prop_map(|(selector, strategy, cut)| match strategy {
+        Some(strategy) => Selector::search(strategy, selector).unwrap().with_cut(cut),
         None => selector,
     })
 }
@@ -68,6 +71,10 @@ fn the_expressions_of_the_specification() {
         "os(ib)",
         "os(ib,2)",
         "os(lr(ib,ig)@2)@1",
+        "sfs(ib)",
+        "sbs(chi2max@5)",
+        "sffs(lr(ib,ig))@1",
+        "sbfs(wfo(0.3))@20",
         "wfo(auto)",
         "wfoavg(0.5)",
         "wr(0.7*chi2max,0.3*ig)",
@@ -76,7 +83,10 @@ fn the_expressions_of_the_specification() {
         assert_eq!(selector(text).to_string(), text);
     }
     let search = selector("os(ib@5,2)@1");
-    assert_eq!(search.as_search().map(|s| (s.start().to_string(), s.depth())), Some(("ib@5".to_owned(), 2)));
+    assert_eq!(
+        search.as_search().map(|s| (s.start().to_string(), s.strategy())),
+        Some(("ib@5".to_owned(), Searching::Oscillating(2)))
+    );
     assert_eq!(search.lowest_cut(), 5);
     assert_eq!(selector("os(ib)@3").lowest_cut(), 3);
     assert_eq!(selector("ar(chi2max@5,chi2avg)@2").lowest_cut(), 2);
@@ -113,6 +123,10 @@ fn errors_point_at_the_character() {
         ("os(os(ib))", 3, "no ranking"),
         ("ar(ig,os(ib))", 6, "no ranking"),
         ("os(ib,0)", 6, "1 or more"),
+        ("sfs(ib,2)", 6, "')'"),
+        ("sfs", 3, "searches from a selector"),
+        ("sffs(sfs(ib))", 5, "no ranking"),
+        ("sfss(ib)", 0, "did you mean sfs"),
         ("é", 0, "unknown"),
         ("ar(ig,chi2mx)", 6, "did you mean chi2max"),
         ("chi2", 0, "chi2max"),

@@ -27,7 +27,8 @@ fn cell_score(formula: Formula, cell: Cell) -> f64 {
     let log_ratio = ((half(a) / half(n_c)) / (half(b) / half(n - n_c))).ln();
     match formula {
         Formula::Chi2 => rate(n * (a * d - c * b).powi(2), (a + c) * (b + d) * (a + b) * (c + d)),
-        Formula::Mi => (half(a) * n / ((a + c) * (a + b))).ln(),
+        Formula::Mi => -(1.0 + half(b) / half(a)).ln() - (n_c / n).ln(),
+        Formula::Rf => (2.0 + a / b.max(1.0)).log2(),
         Formula::Bns => {
             let quantile = |p: f64| Normal::standard().inverse_cdf(p.clamp(0.0005, 0.9995));
             (quantile(rate(a, n_c)) - quantile(rate(b, n - n_c))).abs()

@@ -48,8 +48,7 @@ pub fn g2(cell: Cell) -> f64 {
 
 /// Fisher's discriminant of presence in the label against presence outside,
 /// `J = (tpr − fpr)² / (tpr(1−tpr) + fpr(1−fpr))`, given as `J/(1+J)`: the same order, and perfect separation is 1
-/// instead of a division by zero. Chakrabarti, Dom, Agrawal & Raghavan 1998, "Scalable feature selection,
-/// classification and signature generation", section 3, for two classes.
+/// instead of a division by zero. Chakrabarti et al. 1998, for two classes and presence or absence of the term.
 pub fn fisher(cell: Cell) -> f64 {
     let (tpr, fpr) = rates(cell);
     let between = (tpr - fpr) * (tpr - fpr);

@@ -53,6 +53,7 @@ mod tests {
         let (tpr, fpr) = (0.75_f64, 1.0 / 3.0_f64);
         let cases: &[(&str, f64)] = &[
             ("chi2", 20.0 * (48.0_f64 - 8.0).powi(2) / (8.0 * 12.0 * 10.0 * 10.0)),
+            // No count is zero, so the rewritten form is log( a·n / ((a+c)(a+b)) ).
             ("mi", (6.0_f64 * 20.0 / (8.0 * 10.0)).ln()),
             // F⁻¹(0.75) and F⁻¹(1/3) as tables of the normal distribution give them.
             ("bns", 0.674_489_750_196_081_7 + 0.430_727_299_295_457_5),
@@ -77,7 +78,7 @@ mod tests {
             ("rs", ((tpr + 1.0 / 6.0) / (fpr + 1.0 / 6.0)).ln()),
             ("dia", 0.6),
             ("dfs", 0.6 / (0.25 + fpr + 1.0)),
-            ("rf", (2.0_f64 + 6.0 / 4.0).ln()),
+            ("rf", 3.5_f64.log2()),
             ("power", (2.0_f64 / 3.0).powi(5) - 0.25_f64.powi(5)),
             ("oddn", 0.75 * 2.0 / 3.0),
             ("fisher", {

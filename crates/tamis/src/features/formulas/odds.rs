@@ -1,6 +1,6 @@
 //! Ratios between a label and the rest.
 
-use super::{half, quotient, rates};
+use super::{half, rates};
 use crate::counts::Cell;
 
 /// `log( (a/n_c) / (b/(n−n_c)) )`, the log probability ratio, half-count rule. A label without documents, or with all of
@@ -35,18 +35,18 @@ pub fn oddn(cell: Cell) -> f64 {
     tpr * (1.0 - fpr)
 }
 
-/// `log( (a/n_c + 1/6) / (b/(n−n_c) + 1/6) )`, the relevancy score. Wiener, Pedersen & Weigend 1995, "A neural network
-/// approach to topic spotting", section 3. The damping 1/6 is the paper's; no half counts are needed.
+/// `log( (a/n_c + 1/6) / (b/(n−n_c) + 1/6) )`, the relevancy score. Wiener, Pedersen & Weigend 1995; Sebastiani 2002, table 1,
+/// where the damping is any constant; 1/6 is ours (method 2). No half counts are needed.
 pub fn rs(cell: Cell) -> f64 {
     const DAMPING: f64 = 1.0 / 6.0;
     let (tpr, fpr) = rates(cell);
     ((tpr + DAMPING) / (fpr + DAMPING)).ln()
 }
 
-/// `log( 2 + a / max(1, b) )`, relevance frequency. Lan, Tan, Su & Lu 2009, "Supervised and traditional term weighting
-/// methods for automatic text categorization", eq. 3; there to base 2, which does not change the order.
+/// `log₂( 2 + a / max(1, b) )`, relevance frequency: 1 for a term that the label never has, however common it is
+/// elsewhere. Lan, Tan, Su & Lu 2009.
 pub fn rf(Cell { a, b, .. }: Cell) -> f64 {
-    (2.0 + quotient(a, b.max(1.0))).ln()
+    (2.0 + a / b.max(1.0)).log2()
 }
 
 #[cfg(test)]

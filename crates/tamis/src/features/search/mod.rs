@@ -1,7 +1,7 @@
 //! Subset search: the `r` terms that are best *together* (method 4 and 5).
 //!
 //! Search × criterion are orthogonal. A [`Criterion`] keeps running state and answers "what if this term came or went";
-//! a search walks from subset to subset by these answers alone and cannot tell a filter from a classifier.
+//! a search walks from subset to subset by these answers alone. [`Strategy`] names the searches in expressions.
 //!
 //! | search | steps |
 //! |---|---|
@@ -11,8 +11,7 @@
 //! | criterion | value |
 //! |---|---|
 //! | [`Bhattacharyya`] | multinomial Bhattacharyya distance between the classes, no classifier needed (method 5) |
-//! | [`HeldOutBayes`] | accuracy of multinomial Bayes on documents held out |
-//! | [`Memoised`] | any function of a subset |
+//! | your own | whatever implements the trait |
 //!
 //! ```
 //! use tamis::Silent;
@@ -41,13 +40,13 @@ mod contenders;
 mod criterion;
 mod oscillating;
 mod sequential;
+mod strategy;
 mod twofold;
 mod walk;
-mod wrapper;
 
 pub use bhattacharyya::Bhattacharyya;
 pub use budget::{Budget, Clock, Ended, Found};
 pub use criterion::{BETTER_BY, Choice, Criterion, is_better};
 pub use oscillating::Oscillating;
 pub use sequential::{Direction, Sequential};
-pub use wrapper::{HeldOutBayes, Memoised};
+pub use strategy::Strategy;

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::registry::Row;
 use crate::{Error, Result};
 
 /// How thresholds of a pipeline are found; [`Method::spec`] describes each.
@@ -21,34 +22,25 @@ pub enum Method {
     GreedyExact,
 }
 
-/// What a method is: the one row that help, docs and parsing read.
-#[derive(Debug, Clone, Copy)]
-pub struct MethodSpec {
-    /// The name on the command line.
-    pub name: &'static str,
-    /// What it does, in a line.
-    pub summary: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
-}
-
 impl Method {
     /// All methods.
     pub const ALL: [Self; 4] = [Self::Tsa, Self::Rbf, Self::Exact, Self::GreedyExact];
 
-    /// Name, summary and source.
-    pub fn spec(self) -> MethodSpec {
-        let (name, summary, source) = match self {
+    /// Name, meaning and source.
+    pub fn spec(self) -> Row {
+        let (name, what, source) = match self {
             Self::Tsa => ("tsa", "raises and lowers one threshold after the other on a fine grid", "addis 3.2"),
             Self::Rbf => ("rbf", "tries every combination of thresholds on a coarse grid", "addis 3.1"),
             Self::Exact => {
                 ("exact", "finds the best of all real thresholds and proves it, or says how far it may be", "method 10")
             }
-            Self::GreedyExact => {
-                ("greedy-exact", "tsa's moves, each to the best threshold of its level; no grid", "after addis 3.2")
-            }
+            Self::GreedyExact => (
+                "greedy-exact",
+                "tsa's moves, each to the best threshold of its level; no grid",
+                "addis 3.2, changed; method 10",
+            ),
         };
-        MethodSpec { name, summary, source }
+        Row { name, example: name, what, formula: "", source }
     }
 }
 
@@ -78,7 +70,7 @@ mod tests {
         for method in Method::ALL {
             assert_eq!(method.to_string().parse::<Method>().unwrap(), method);
             assert_eq!(serde_json::to_string(&method).unwrap(), format!("\"{method}\""));
-            assert!(!method.spec().source.is_empty() && !method.spec().summary.is_empty());
+            assert!(!method.spec().source.is_empty() && !method.spec().what.is_empty());
         }
         assert!("tas".parse::<Method>().unwrap_err().to_string().contains("did you mean tsa"));
     }

@@ -1,7 +1,5 @@
 //! How progressive filtering is trained and decides.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use super::{NegativePolicy, TrainingOptions};
@@ -10,45 +8,23 @@ use crate::classify::{ClassifierSpec, SvmOptions};
 use crate::features::{Formula, Score, Selector};
 use crate::hierarchy::pipeline;
 use crate::hierarchy::pipeline::{Imbalance, Method};
+use crate::named::named;
 use crate::{Error, Result};
 
-/// How many nodes a document is answered with, and whether thresholds have a say. Ancestors of an answer are implied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Answers {
-    /// The most specific of the accepted nodes, possibly none.
-    #[default]
-    All,
-    /// The most specific of the accepted nodes; where none is accepted, the first of the ranked list.
-    AtLeastOne,
-    /// Of the accepted nodes and their ancestors the one that is ranked first; where none is accepted, the first of the
-    /// ranked list. An ancestor is an answer too: a document that a node below accepts wrongly should stop above it.
-    One,
-    /// The first of the ranked list, whatever the thresholds: the path on which a document most likely ends.
-    Best,
-}
-
-impl Answers {
-    /// All ways of answering.
-    pub const ALL: [Self; 4] = [Self::All, Self::AtLeastOne, Self::One, Self::Best];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::AtLeastOne => "at-least-one",
-            Self::One => "one",
-            Self::Best => "best",
-        }
-    }
-}
-
-impl FromStr for Answers {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|a| a.name() == text);
-        found.ok_or_else(|| Error::unknown("way of answering", text, Self::ALL.map(Self::name)))
+named! {
+    /// How many nodes a document is answered with, and whether thresholds have a say. Ancestors of an answer are implied.
+    #[derive(Default)]
+    pub enum Answers ("way of answering") {
+        /// The most specific of the accepted nodes, possibly none.
+        #[default]
+        All = "all",
+        /// The most specific of the accepted nodes; where none is accepted, the first of the ranked list.
+        AtLeastOne = "at-least-one",
+        /// Of the accepted nodes and their ancestors the one that is ranked first; where none is accepted, the first of the
+        /// ranked list. An ancestor is an answer too: a document that a node below accepts wrongly should stop above it.
+        One = "one",
+        /// The first of the ranked list, whatever the thresholds: the path on which a document most likely ends.
+        Best = "best",
     }
 }
 

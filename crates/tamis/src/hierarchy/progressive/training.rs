@@ -1,8 +1,5 @@
 //! Which documents a node's classifier learns from: positives, negatives, balanced by sampling.
 
-use std::fmt;
-use std::str::FromStr;
-
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -10,50 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::counts::{Counts, Csr};
 use crate::hierarchy::Taxonomy;
+use crate::named::named;
 use crate::{Error, Result};
 
-/// Which documents are negative at a node. Positives are always the documents of the node, those of nodes below it
-/// included; a positive is never a negative.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NegativePolicy {
-    /// Documents of the parent that are not of the node; for a root, all other documents (method 10).
-    #[default]
-    ParentMinusNode,
-    /// Documents of the node's siblings; for a root, of the other roots. Documents that end at the parent are left out.
-    Siblings,
-    /// All documents that are not of the node.
-    AllMinusNode,
-}
-
-impl NegativePolicy {
-    /// All policies.
-    pub const ALL: [Self; 3] = [Self::ParentMinusNode, Self::Siblings, Self::AllMinusNode];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ParentMinusNode => "parent-minus-node",
-            Self::Siblings => "siblings",
-            Self::AllMinusNode => "all-minus-node",
-        }
-    }
-}
-
-impl fmt::Display for NegativePolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for NegativePolicy {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|p| p.name() == text)
-            .ok_or_else(|| Error::unknown("negative policy", text, Self::ALL.map(Self::name)))
+named! {
+    /// Which documents are negative at a node. Positives are always the documents of the node, those of nodes below it
+    /// included; a positive is never a negative.
+    #[derive(Default)]
+    pub enum NegativePolicy ("negative policy") {
+        /// Documents of the parent that are not of the node; for a root, all other documents (method 10).
+        #[default]
+        ParentMinusNode = "parent-minus-node",
+        /// Documents of the node's siblings; for a root, of the other roots. Documents that end at the parent are left out.
+        Siblings = "siblings",
+        /// All documents that are not of the node.
+        AllMinusNode = "all-minus-node",
     }
 }
 

@@ -8,8 +8,7 @@ use super::raw::{
 };
 use super::source::Source;
 use crate::Result;
-use crate::features::Size;
-use crate::features::{LambdaOptions, Selector};
+use crate::features::{LambdaOptions, Selector, Size};
 use crate::study::generate::{Generator, combination};
 use crate::study::plan::{Baseline, Grid, Profile};
 
