@@ -27,7 +27,7 @@ values = tamis.measures.evaluate(y_test, model.decision_function(x_test), model.
 print({name: round(value, 4) for name, value in values.items() if value is not None})
 document = list(x_test)[0]
 for label in model.explain(document, top=5):                       # why this document has its labels
-    print(label["label"], label["score"], label["words"])
+    print(label["label"], label["score"], [(w["word"], round(w["adds"], 3)) for w in label["words"]])
 model.save("quickstart.model")                                     # the command line reads it: tamis classify
 
 matplotlib.use("Agg")

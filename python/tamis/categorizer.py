@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _inputs
-from .hierarchy import named_by, taxonomy_pairs
+from .hierarchy import named_by, taxonomy_nodes
 
 
 class TextCategorizer(ClassifierMixin, BaseEstimator):
@@ -37,7 +37,23 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
     folds : int, default=None
         Folds that tune thresholds and measure quality; 5, or 3 along a taxonomy, when None; 0 for none.
     taxonomy : dict, list of pairs, path, or "names", default=None
-        As for :class:`ProgressiveFilter`.
+        As for :class:`ProgressiveFilter`. Each node gets a classifier, unless ``threshold`` names a flat one.
+    negatives : {"parent-minus-node", "siblings", "all-minus-node"}, default="parent-minus-node"
+        Which documents are negative at a node.
+    per_node : int, default=None
+        Most training documents of a node, half of them positive; all when None.
+    utility : str, default="f1"
+        What thresholds along the taxonomy maximise: ``f1``, ``f(0.5)``, ``precision``, ``recall``.
+    step : float, default=None
+        Step of the grid of ``tsa`` and ``rbf``.
+    least_utility : float, default=None
+        A node whose thresholds reach less than this on held-out documents is never accepted; 0.1 when None.
+    imbalance : str, default=None
+        Positives to negatives where the model will be used, such as ``2^-4`` or ``prior(0.05)``.
+    answers : {"all", "at-least-one", "one", "best"}, default=None
+        How many paths a document is given; as the training documents suggest when None.
+    quantise : bool, default=False
+        Store linear weights in 8 bits; ``unchanged_`` says how many first labels stay the same.
     seconds : float, default=None
         Bound of subset searches.
     random_state : int, default=1
@@ -83,6 +99,14 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         calibrate=None,
         folds=None,
         taxonomy=None,
+        negatives="parent-minus-node",
+        per_node=None,
+        utility="f1",
+        step=None,
+        least_utility=None,
+        imbalance=None,
+        answers=None,
+        quantise=False,
         seconds=None,
         random_state=1,
         words="unicode",
@@ -104,6 +128,14 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         self.calibrate = calibrate
         self.folds = folds
         self.taxonomy = taxonomy
+        self.negatives = negatives
+        self.per_node = per_node
+        self.utility = utility
+        self.step = step
+        self.least_utility = least_utility
+        self.imbalance = imbalance
+        self.answers = answers
+        self.quantise = quantise
         self.seconds = seconds
         self.random_state = random_state
         self.words = words
@@ -125,26 +157,35 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         _inputs.two_classes(labels, type(self).__name__)
         if isinstance(self.features, Integral) and self.features < 1:
             raise ValueError(f"features = {self.features}: a model needs at least one feature")
-        sizes = {"auto": None, "all": 0}
-        if not isinstance(self.features, Integral) and self.features not in sizes:
+        if not isinstance(self.features, Integral) and self.features not in ("auto", "all"):
             raise ValueError(f"features should be a number, 'all' or 'auto'. Got {self.features!r}.")
         fitting = {
             "by": self.by,
-            "features": sizes[self.features] if isinstance(self.features, str) else int(self.features),
+            "features": {"auto": None, "all": "all"}.get(self.features) if isinstance(self.features, str) else int(self.features),
             "classifier": self.classifier,
             "threshold": self.threshold,
             "calibrate": self.calibrate,
             "folds": None if self.folds is None else _inputs.whole("folds", self.folds),
-            "seconds": self.seconds,
+            "budget": {"seconds": self.seconds},
+            "quantise": bool(self.quantise),
+            "taxonomy": None if self.taxonomy is None else taxonomy_nodes(self.taxonomy),
+            "hierarchy": {
+                "negatives": self.negatives,
+                "per_node": None if self.per_node is None else _inputs.whole("per_node", self.per_node, 1),
+                "utility": self.utility,
+                "step": self.step,
+                "least_utility": self.least_utility,
+                "imbalance": self.imbalance,
+                "answers": self.answers,
+            },
             "seed": 0 if self.random_state is None else _inputs.whole("random_state", self.random_state),
-            "taxonomy": None if self.taxonomy is None else taxonomy_pairs(self.taxonomy, labels.names),
-            "hierarchy": None,
         }
         model, report = _core.Model.fit_texts(
             documents, labels.sets, labels.names, _inputs.text_parameters(self), json.dumps(fitting), _inputs.how(self)
         )
         report = json.loads(report)
-        self.trials_ = pd.DataFrame(report["trials"])
+        self.trials_ = pd.DataFrame(report["trials"]).rename(columns={"size": "features", "mean": "RPrec"})
+        self.unchanged_ = report["unchanged"]
         self.threshold_report_ = report["thresholds"]
         counts = np.bincount(labels.sets[1], minlength=len(labels.classes))
         known = dict(zip(labels.names, labels.classes.tolist()))
@@ -229,11 +270,93 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
     def explain(self, document: str, label: Any = None, top: int = 10) -> list[dict[str, Any]]:
         """Why a document has its labels, or the best one when it has none.
 
-        For each label a dictionary: ``score``, ``threshold``, ``decided``, the ``words`` that add most to the score with
-        what they add, and for a model of neighbours also ``neighbours``: rows of training documents with what they add.
+        For each label a dictionary: ``label``, ``score``, ``threshold``, ``decided``, ``bias``, the ``words`` that add most to
+        the score (``word``, ``count``, ``adds``), and for a model of neighbours also ``neighbours``: the ids of training
+        documents (their rows, for models fitted here) with what they add. These are the ``reasons`` of :meth:`answer`.
         """
         check_is_fitted(self, "_model")
-        return json.loads(self._model.explain(document, None if label is None else str(label), top))
+        name = None if label is None else str(label)
+        return self.answer([document], why=top, label=name)[0]["reasons"]
+
+    def answer(
+        self,
+        raw_documents: Any,
+        *,
+        ids: Any = None,
+        best: int | None = None,
+        ranked: int = 0,
+        why: int | None = None,
+        label: Any = None,
+        spans: bool = False,
+    ) -> list[dict[str, Any]]:
+        """Answers as ``tamis classify`` prints them and the server gives them, a dictionary for each document.
+
+        Parameters
+        ----------
+        ids : list of str, default=None
+            Names of the documents; they come back as ``id``.
+        best : int, default=None
+            Give so many of the best labels, whatever the thresholds say.
+        ranked : int, default=0
+            Add so many of the best labels with score, threshold, probability (where learned) and whether they are given.
+        why : int, default=None
+            Add ``reasons``: for each label the words, at most so many, that add most to its score.
+        label : default=None
+            Reasons for this label instead of those that are given.
+        spans : bool, default=False
+            Reasons also say where in the text the words are.
+        """
+        check_is_fitted(self, "_model")
+        names = None if ids is None else [str(name) for name in ids]
+        label = None if label is None else str(label)
+        lines = self._model.answers(
+            _inputs.texts(raw_documents), names, best, ranked, why, label, spans, _inputs.how(self)
+        )
+        return [json.loads(line) for line in lines]
+
+    def evaluate(
+        self,
+        raw_documents: Any,
+        y: Any,
+        measures: Any = (),
+        *,
+        taxonomy: Any = None,
+        per_label: bool = False,
+        intervals: bool = False,
+    ) -> dict[str, Any]:
+        """Judge the model on labelled documents: what ``tamis evaluate --format json`` prints.
+
+        Parameters
+        ----------
+        y :
+            A label for each document, a list of labels for each, or an indicator matrix with a column for each class.
+        measures : list of str, default=()
+            Such as ``F1@micro``; the usual ones when empty, with a taxonomy also hierarchical ones.
+        taxonomy : dict, list of pairs, path, or "names", default=None
+            For hierarchical measures of any model; that of the model when None.
+        per_label : bool, default=False
+            Add a table of labels.
+        intervals : bool, default=False
+            Add 95 % bootstrap intervals.
+        """
+        check_is_fitted(self, "_model")
+        labels = _inputs.labels(y, lists=True)
+        names = labels.names
+        if labels.kind == "multilabel-indicator":
+            if len(names) != len(self.classes_):
+                raise ValueError(f"y has {len(names)} columns, and the model has {len(self.classes_)} classes")
+            names = [str(name) for name in self.classes_.tolist()]
+        found = self._model.evaluate(
+            _inputs.texts(raw_documents),
+            labels.sets,
+            names,
+            [str(measure) for measure in measures],
+            None if taxonomy is None else json.dumps(taxonomy_nodes(taxonomy)),
+            per_label,
+            (0 if self.random_state is None else self.random_state) if intervals else None,
+            _inputs.how(self),
+        )
+        return json.loads(found)
 
     def top_words(self, label: Any, top: int = 10) -> list[tuple[str, float]]:
         """The words with the largest weights for a label, for and against; neighbours have none."""

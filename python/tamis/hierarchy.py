@@ -28,6 +28,12 @@ def taxonomy_pairs(taxonomy: Any, names: list[str]) -> list[tuple[str, str | Non
     return [(str(child), None if parent is None or parent == "" else str(parent)) for child, parent in pairs]
 
 
+def taxonomy_nodes(taxonomy: Any) -> Any:
+    """A taxonomy as the library's options have it: the word ``names``, or nodes with their parents."""
+    pairs = taxonomy_pairs(taxonomy, [])
+    return [{"id": child, "parent": parent} for child, parent in pairs] or "names"
+
+
 def named_by(taxonomy: Any) -> dict[str, Any]:
     """The labels of a taxonomy that Python holds, as the user wrote them, by their names."""
     if taxonomy is None or isinstance(taxonomy, (str, os.PathLike)):

@@ -60,8 +60,8 @@ class Corpus:
         """The scores of `tamis classify --scores` as documents x labels."""
         out = np.full((len(lines), len(self.labels)), absent, dtype=float)
         for row, line in enumerate(lines):
-            for name, score in line["scores"].items():
-                out[row, self.labels.index(name)] = score
+            for entry in line["ranked"]:
+                out[row, self.labels.index(entry["label"])] = entry["score"]
         return out
 
     def decided(self, lines):

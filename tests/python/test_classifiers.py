@@ -195,7 +195,7 @@ def test_features_are_the_best_of_the_ranking(tamis, corpus, tmp_path):
     lines = tamis.lines("classify", model, corpus.test_path, "--scores")
     np.testing.assert_allclose(corpus.scores(lines), expected, rtol=0, atol=1e-9)
     unknown = ~corpus.counts[corpus.test][:, columns].any(1)
-    assert [line.get("known", True) for line in lines] == (~unknown).tolist()
+    assert [line["known"] for line in lines] == (~unknown).tolist()
 
 
 def test_calibration_is_a_probability_that_grows_with_the_score(tamis, corpus, tmp_path):
@@ -204,10 +204,11 @@ def test_calibration_is_a_probability_that_grows_with_the_score(tamis, corpus, t
           "--classifier", "svm", "--calibrate", "platt")  # fmt: skip
     lines = tamis.lines("classify", model, corpus.test_path, "--scores", "--top", len(corpus.labels))
     for label in corpus.labels:
-        pairs = sorted((line["scores"][label], line["probabilities"][label]) for line in lines)
+        ranked = [entry for line in lines for entry in line["ranked"] if entry["label"] == label]
+        pairs = sorted((entry["score"], entry["probability"]) for entry in ranked)
         probabilities = [p for _, p in pairs]
         assert all(0 <= p <= 1 for p in probabilities)
         assert probabilities == sorted(probabilities)
     # They mean something: as many labels as they promise, within a sixth.
-    promised = sum(p for line in lines for p in line["probabilities"].values())
+    promised = sum(entry["probability"] for line in lines for entry in line["ranked"])
     assert promised == pytest.approx(corpus.members[corpus.test].sum(), rel=1 / 6)

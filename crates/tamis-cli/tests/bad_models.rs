@@ -163,14 +163,14 @@ fn documents_without_a_known_word_are_flagged() {
     for classifier in ["bayes", "svm", "knn(3)", "wknn(3)"] {
         folder.ok(&format!("fit small.jsonl -o m.model --by df --features all --classifier {classifier} --folds 0"));
         let lines = folder.json_lines("classify m.model docs.jsonl --scores");
-        assert_eq!(lines[0].get("known"), None, "{classifier}");
+        assert_eq!(lines[0]["known"], true, "{classifier}");
         assert_eq!(lines[0]["labels"][0], "sport", "{classifier}");
         for line in &lines[1..] {
             assert_eq!(line["known"], false, "{classifier}: {line}");
             // A prior ranking, or an empty one for neighbours that do not exist.
-            let scores = line["scores"].as_object().unwrap();
-            assert_eq!(scores.is_empty(), classifier.contains("knn"), "{classifier}: {line}");
-            assert!(scores.values().all(Value::is_number), "{classifier}: {line}");
+            let ranked = line["ranked"].as_array().unwrap();
+            assert_eq!(ranked.is_empty(), classifier.contains("knn"), "{classifier}: {line}");
+            assert!(ranked.iter().all(|r| r["score"].is_number()), "{classifier}: {line}");
         }
         let explained = folder.run("explain m.model strange.txt");
         says(&warned("explain", &explained), &["knows none of the words"]);

@@ -84,20 +84,20 @@ fn fit_classify_evaluate() {
 fn classify_reads_pipes_and_gives_what_is_asked_for() {
     let folder = Folder::with_model();
     let piped = folder.run_with("classify small.model", "{\"id\":\"x\",\"text\":\"goals\"}\n");
-    assert_eq!(out("pipe", &piped), "{\"id\":\"x\",\"labels\":[\"sport\"]}\n");
+    assert_eq!(out("pipe", &piped), "{\"id\":\"x\",\"labels\":[\"sport\"],\"known\":true}\n");
     let line = &folder.json_lines("classify small.model small.jsonl --top 2 --scores --explain")[0];
     assert_eq!(line["labels"], serde_json::json!(["sport", "space"]));
-    let scores = line["scores"].as_object().unwrap();
     // Log posteriors: their exponentials add up to 1.
-    let sum: f64 = scores.values().map(|v| v.as_f64().unwrap().exp()).sum();
+    let sum: f64 = line["ranked"].as_array().unwrap().iter().map(|r| r["score"].as_f64().unwrap().exp()).sum();
     assert!((sum - 1.0).abs() < 1e-9);
-    assert_eq!(line["why"]["sport"][0]["word"], "goals");
+    assert_eq!((&line["reasons"][0]["label"], &line["reasons"][0]["words"][0]["word"]), (&"sport".into(), &"goals".into()));
     let one = &folder.json_lines("classify small.model small.jsonl --top 1 --scores")[0];
-    assert_eq!(one["scores"].as_object().unwrap().len(), 1);
+    assert_eq!(one["ranked"].as_array().unwrap().len(), 1);
     // Probabilities where the model has them.
     folder.ok("fit small.jsonl -o p.model --by df --features all --classifier svm --folds 3 --calibrate platt");
     let line = &folder.json_lines("classify p.model small.jsonl --scores --top 2")[0];
-    assert!(line["probabilities"].as_object().unwrap().values().all(|p| (0.0..=1.0).contains(&p.as_f64().unwrap())));
+    let ranked = line["ranked"].as_array().unwrap();
+    assert!(ranked.iter().all(|r| (0.0..=1.0).contains(&r["probability"].as_f64().unwrap())));
 }
 
 #[test]
@@ -161,20 +161,20 @@ fn shares_of_neighbours_add_up_to_the_score() {
         ));
         for top in [2, 1000] {
             let value = folder.json(&format!("explain docs.model doc.txt --format json --top {top}"));
-            assert_eq!(value.as_array().unwrap().len(), 3);
-            for entry in value.as_array().unwrap() {
-                let words = entry["words"].as_array().unwrap();
-                let sum: f64 = words.iter().map(|w| w["adds"].as_f64().unwrap()).sum();
-                assert!((sum - entry["score"].as_f64().unwrap()).abs() < 1e-9, "{classifier} {top}: {entry}");
-                assert!(words.len() <= top + 1);
-                let first = words[0]["word"].as_str().unwrap();
-                assert!(first.starts_with("training document "), "{first}");
+            let reasons = value["reasons"].as_array().unwrap();
+            assert_eq!(reasons.len(), 3);
+            for entry in reasons {
+                let votes = entry["neighbours"].as_array().unwrap();
+                let sum: f64 = votes.iter().map(|n| n["adds"].as_f64().unwrap()).sum();
+                let missing = entry["score"].as_f64().unwrap() - sum;
+                assert!(votes.len() <= top && (top < votes.len() + 1 || missing.abs() < 1e-9), "{classifier}: {entry}");
+                assert!(votes.iter().all(|n| n["document"].as_str().unwrap().starts_with("topics-")), "{entry}");
             }
         }
-        let why = folder.json_lines("classify docs.model docs.jsonl --explain --top 1 --scores")[5].clone();
-        let label = why["labels"][0].as_str().unwrap();
-        let sum: f64 = why["why"][label].as_array().unwrap().iter().map(|w| w["adds"].as_f64().unwrap()).sum();
-        assert!((sum - why["scores"][label].as_f64().unwrap()).abs() < 1e-9, "{why}");
+        says(&folder.ok("explain docs.model doc.txt"), &["training document topics-"]);
+        let answer = folder.json_lines("classify docs.model docs.jsonl --explain --top 1 --scores")[5].clone();
+        assert_eq!(answer["reasons"][0]["label"], answer["labels"][0]);
+        assert_eq!(answer["reasons"][0]["score"], answer["ranked"][0]["score"]);
     }
     let output = folder.run("explain docs.model");
     assert_eq!(output.status.code(), Some(2));
