@@ -1,4 +1,4 @@
-//! How fast a corpus is read on one thread: `cargo run --release --example read_speed -- CORPUS [ENCODING]`.
+//! How fast a corpus is read on one thread: `cargo bench -p tamis --bench read_speed -- CORPUS [ENCODING]`.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use tamis::corpus::{Body, ReadOptions, open};
 
 fn main() -> tamis::Result<()> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
     let path = PathBuf::from(arguments.next().unwrap_or_else(|| "-".into()));
     let encoding = arguments.next().map(|name| name.parse()).transpose()?;
     let options = ReadOptions { encoding, ..ReadOptions::default() };

@@ -1,5 +1,5 @@
 //! How fast nearest neighbours are, on generated documents of RCV1's shape:
-//! `cargo run --release -p tamis --example knn_speed [TRAIN [TEST [RANKINGS]]]`.
+//! `cargo bench -p tamis --bench knn_speed -- [TRAIN [TEST [RANKINGS]]]`.
 //!
 //! Prints documents a second for `knn(100)` and `wknn(20)`, and for the sweep over the 13 sizes of olsson's preliminary
 //! study classifications a second: one is one test document at one size of one ranking.

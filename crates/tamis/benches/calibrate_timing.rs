@@ -1,6 +1,6 @@
 //! Threshold selection against the literal pseudo-code of addis 3.2, at the paper's size: 4 levels, 2,000 documents.
 //!
-//! `cargo run --release -p tamis --example calibrate_timing [SCORES.tsv …]`: on given score tables, or on generated ones.
+//! `cargo bench -p tamis --bench calibrate_timing -- [SCORES.tsv …]`: on given score tables, or on generated ones.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 #[path = "../tests/literal/mod.rs"]
@@ -24,7 +24,7 @@ fn time<T>(runs: usize, mut f: impl FnMut() -> T) -> (f64, T) {
 }
 
 fn main() {
-    let files: Vec<String> = std::env::args().skip(1).collect();
+    let files: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let mut tables: Vec<(String, ScoreTable)> = Vec::new();
     for file in &files {
         tables.push((file.clone(), ScoreTable::open(file).unwrap()));

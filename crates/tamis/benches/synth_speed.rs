@@ -1,7 +1,7 @@
 //! Generates the built-in corpus and says what it looks like and how fast it came.
 //!
 //! ```text
-//! cargo run --release -p tamis --example synth -- rcv1 804414 > corpus.jsonl
+//! cargo bench -p tamis --bench synth_speed -- rcv1 804414 > corpus.jsonl
 //! ```
 //!
 //! Documents go to standard output as JSON lines, figures to standard error.
@@ -15,7 +15,7 @@ use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::corpus::{Body, Document, Part};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
     let shape: Shape = arguments.next().as_deref().unwrap_or("topics").parse()?;
     let mut options = SynthOptions::of(shape);
     if let Some(documents) = arguments.next() {
