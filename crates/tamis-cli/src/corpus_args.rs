@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{ArgAction, Args};
 use tamis::corpus::{
     Corpus, Encoding, Fields, Format, OnError, ReadOptions, ReutersLabels, ReutersOptions, ReutersSplit, ReviewLabels,
     Unused, Values,
@@ -13,6 +13,7 @@ use tamis::counts::{Contingency, CountOptions, CountReport, Counted, Counts, Voc
 use tamis::terms::{Digits, TextOptions, Words};
 
 use crate::global::Global;
+use crate::output::flags;
 
 /// A corpus on the command line.
 #[derive(Debug, Clone, Args)]
@@ -62,6 +63,9 @@ pub(crate) struct ReadArgs {
     /// What separates labels in a column.
     #[arg(long, value_name = "TEXT", default_value = ";")]
     label_separator: String,
+    /// Whether quotes enclose fields of CSV and TSV files; with false they are characters like others.
+    #[arg(long, value_name = "true|false", default_value_t = true, action = ArgAction::Set)]
+    quotes: bool,
     /// What labels begin with in fastText lines.
     #[arg(long, value_name = "TEXT", default_value = "__label__")]
     label_prefix: String,
@@ -101,6 +105,7 @@ impl ReadArgs {
                 date: self.date_field.clone(),
             },
             label_separator: self.label_separator.clone(),
+            quotes: self.quotes,
             label_prefix: self.label_prefix.clone(),
             values: self.values,
             qrels: self.qrels.clone(),
@@ -111,7 +116,6 @@ impl ReadArgs {
             },
             review_labels: self.review_labels,
             seed,
-            ..ReadOptions::default()
         }
     }
 }
@@ -246,7 +250,7 @@ pub(crate) fn size(text: &str) -> anyhow::Result<usize> {
 /// Says on standard error what counting passed over.
 pub(crate) fn tell(report: &CountReport) {
     if report.skipped.count > 0 {
-        tracing::warn!("{}", report.skipped);
+        tracing::warn!("{}", flags(&report.skipped.to_string()));
     }
     let pruned = report.pruned;
     if pruned.rounds > 0 {

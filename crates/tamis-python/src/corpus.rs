@@ -1,5 +1,7 @@
 //! How a corpus is read, and the built-in one.
 
+use std::path::PathBuf;
+
 use pyo3::prelude::*;
 use serde::Deserialize;
 use tamis::Result;
@@ -22,6 +24,11 @@ pub(crate) struct Reading {
     split_field: Option<String>,
     date_field: Option<String>,
     label_separator: Option<String>,
+    max_record: Option<usize>,
+    quotes: Option<bool>,
+    label_prefix: Option<String>,
+    values: Option<String>,
+    qrels: Option<PathBuf>,
 }
 
 impl Reading {
@@ -41,6 +48,11 @@ impl Reading {
                 date: self.date_field,
             },
             label_separator: self.label_separator.unwrap_or(default.label_separator),
+            max_record_bytes: self.max_record.unwrap_or(default.max_record_bytes),
+            quotes: self.quotes.unwrap_or(default.quotes),
+            label_prefix: self.label_prefix.unwrap_or(default.label_prefix),
+            values: self.values.as_deref().map_or(Ok(default.values), str::parse)?,
+            qrels: self.qrels,
             seed,
             ..default
         })

@@ -82,7 +82,7 @@ fn what_is_not_a_forest_is_refused_with_the_nodes_named() {
     assert_eq!(
         message(several),
         "tree.tsv:4: \"x\" has several parents: p (line 3) and q; a taxonomy is a forest; \
-         correct it, or take the first parent (--parent first)"
+         correct it, or take the first parent (the option `parent=first`)"
     );
     let first = TaxonomyOptions { parents: ParentPolicy::First, ..TaxonomyOptions::default() };
     let t = Taxonomy::read(several.as_bytes(), "-", &first).unwrap();

@@ -43,12 +43,12 @@ impl Role {
     /// The option that names the field.
     pub(crate) fn option(self) -> &'static str {
         match self {
-            Self::Id => "--id-field",
-            Self::Text => "--text-field",
-            Self::Tokens | Self::Counts => "--tokens-field",
-            Self::Labels => "--labels-field",
-            Self::Split => "--split-field",
-            Self::Date => "--date-field",
+            Self::Id => "id_field",
+            Self::Text => "text_field",
+            Self::Tokens | Self::Counts => "tokens_field",
+            Self::Labels => "labels_field",
+            Self::Split => "split_field",
+            Self::Date => "date_field",
         }
     }
 }
@@ -83,7 +83,7 @@ impl Fields {
                 names.push((name.to_owned(), role));
             }
         };
-        // Names given by the user come first: "--text-field labels" then takes that name from the labels.
+        // Names given by the user come first: a text field called `labels` then takes that name from the labels.
         for (role, _) in USUAL {
             if let Some(name) = self.given(role) {
                 add(name, role);
@@ -116,7 +116,7 @@ impl Fields {
             exact.or_else(|| header.iter().position(|column| column.eq_ignore_ascii_case(name)))
         };
         if let Some((name, role)) = self.demanded().find(|(name, _)| position(name).is_none()) {
-            return Err(format!("no column {name:?} ({}); {}", role.option(), columns()));
+            return Err(format!("no column {name:?} (the option `{}`); {}", role.option(), columns()));
         }
         let mut roles: Vec<(usize, Role)> = Vec::new();
         for (name, role) in self.names() {
@@ -128,7 +128,7 @@ impl Fields {
         if roles.iter().any(|(_, role)| matches!(role, Role::Text | Role::Tokens)) {
             Ok(roles)
         } else {
-            Err(format!("no column \"text\"; {}; name the one with the text with --text-field", columns()))
+            Err(format!("no column \"text\"; {}; name the one with the text with the option `text_field`", columns()))
         }
     }
 }
@@ -209,7 +209,7 @@ pub(crate) fn date_of(date: Cow<'_, str>) -> Result<Option<Cow<'_, str>>, String
         Ok(Some(date))
     } else {
         Err(format!(
-            "must be a date that sorts as text, such as 2024-05-31, found {}; to leave it unread give --date-field \"\"",
+            "must be a date that sorts as text, such as 2024-05-31, found {}; to leave it unread give the option `date_field=`",
             quoted(&date)
         ))
     }

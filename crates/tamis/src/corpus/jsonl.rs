@@ -278,7 +278,7 @@ fn explain(line: &str, names: &[(String, Role)]) -> String {
     let wanted: Vec<String> = bodies().map(|(name, _)| format!("{name:?}")).collect();
     let found: Vec<&str> = object.keys().map(String::as_str).collect();
     format!(
-        "no {}; the fields are {}; name the one with the text with --text-field",
+        "no {}; the fields are {}; name the one with the text with the option `text_field`",
         wanted.join(" or "),
         if found.is_empty() { "none".to_owned() } else { found.join(", ") }
     )

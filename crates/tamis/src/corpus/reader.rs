@@ -151,7 +151,9 @@ impl Corpus {
         let reason = match (skipped.first.first(), self.format()) {
             (Some(first), _) => format!("all {} records are malformed; the first: {first}", skipped.count),
             (None, Some(format)) => {
-                format!("there is no document; is the format {format} right? Another one is given with --from")
+                format!(
+                    "there is no document; is the format {format} right? Another one is given with the option `from`"
+                )
             }
             (None, None) => "there is no document".to_owned(),
         };
@@ -161,9 +163,11 @@ impl Corpus {
     /// The error for a corpus in which no document has a label.
     pub fn no_labels(&self) -> Error {
         let hint = match self.format() {
-            Some(Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet) => "name their field with --labels-field",
-            Some(Format::Lyrl) => "give the topics with --qrels",
-            Some(Format::FastText) => "name what labels begin with by --label-prefix",
+            Some(Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet) => {
+                "name their field with the option `labels_field`"
+            }
+            Some(Format::Lyrl) => "give the topics with the option `qrels`",
+            Some(Format::FastText) => "name what labels begin with by the option `label_prefix`",
             _ => "give a corpus with labels",
         };
         Error::malformed_file(self.path(), format!("no document has a label; {hint}"))

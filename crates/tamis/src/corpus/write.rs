@@ -57,7 +57,7 @@ impl Writer {
         let is_folder = path.as_os_str().to_string_lossy().ends_with('/') || path.is_dir();
         let format = options.to.or_else(|| if is_folder { Some(Format::Folders) } else { by_name(path) });
         let Some(format) = format else {
-            let reason = format!("the ending tells no format; give one of {} with --to", written());
+            let reason = format!("the ending tells no format; give one of {} with the option `to`", written());
             return Err(Error::malformed_file(path, reason));
         };
         let kind = match format {

@@ -161,7 +161,7 @@ impl TextOptions {
         }
         if let Some((low, high)) = self.char_ngrams {
             if low == 0 || low > high || high > 16 {
-                return Err(Error::invalid("char-ngrams", format!("{low}-{high}"), "must be ascending, from 1 to 16"));
+                return Err(Error::invalid("char_ngrams", format!("{low}-{high}"), "must be ascending, from 1 to 16"));
             }
             if self.ngrams > 1 {
                 return Err(Error::invalid("ngrams", self.ngrams, "word and character n-grams exclude each other"));

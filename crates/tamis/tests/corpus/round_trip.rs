@@ -123,7 +123,7 @@ fn what_a_format_cannot_hold_is_an_error_and_leaves_nothing() {
         (
             "a.csv",
             vec!["x;y"],
-            "document \"d\" has the label \"x;y\" with \";\" in it; choose another --label-separator",
+            "document \"d\" has the label \"x;y\" with \";\" in it; choose another with the option `to_separator`",
         ),
         (
             "a.ft",

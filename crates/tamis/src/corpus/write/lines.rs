@@ -30,11 +30,12 @@ impl LineWriter {
     pub(super) fn new(path: &Path, format: Format, options: &WriteOptions) -> Result<Self> {
         if !matches!(format, Format::Jsonl | Format::Csv | Format::Tsv | Format::FastText | Format::SvmLight) {
             let here = if format == Format::Parquet { " by this build" } else { "" };
-            let reason = format!("{format} is read but not written{here}; give one of {} with --to", written());
+            let reason =
+                format!("{format} is read but not written{here}; give one of {} with the option `to`", written());
             return Err(Error::malformed_file(path, reason));
         }
         if options.label_separator.is_empty() && matches!(format, Format::Csv | Format::Tsv) {
-            return Err(Error::invalid("--label-separator", "\"\"", "writing several labels needs a separator"));
+            return Err(Error::invalid("to_separator", "\"\"", "writing several labels needs a separator"));
         }
         Ok(Self {
             path: path.to_owned(),
@@ -74,7 +75,9 @@ impl LineWriter {
     fn columns(&mut self, document: &Document<'_>, delimiter: u8) -> Result<()> {
         let separator = self.options.label_separator.as_str();
         if let Some(label) = document.labels.iter().find(|label| label.contains(separator)) {
-            let reason = format!("has the label {label:?} with {separator:?} in it; choose another --label-separator");
+            let reason = format!(
+                "has the label {label:?} with {separator:?} in it; choose another with the option `to_separator`"
+            );
             return Err(cannot_hold(&self.path, document, &reason));
         }
         let labels = document.labels.join(separator);
@@ -100,8 +103,9 @@ impl LineWriter {
         let text = text_of(&document.body);
         for word in text.split_whitespace() {
             if word.starts_with(prefix) {
-                let reason =
-                    format!("has the word {word:?}, which would be read as a label; choose another --label-prefix");
+                let reason = format!(
+                    "has the word {word:?}, which would be read as a label; choose another prefix with the option `to_prefix`"
+                );
                 return Err(cannot_hold(&self.path, document, &reason));
             }
             self.buffer.extend_from_slice(word.as_bytes());

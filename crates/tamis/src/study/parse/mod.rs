@@ -106,11 +106,11 @@ impl Plan {
         for change in changes {
             let (key, value) = change
                 .split_once('=')
-                .ok_or_else(|| Error::invalid("--set", change, "expected key=value, such as splits.how=given"))?;
-            set(&mut table, key.trim(), value.trim()).map_err(|reason| Error::invalid("--set", change, reason))?;
+                .ok_or_else(|| Error::invalid("set", change, "expected key=value, such as splits.how=given"))?;
+            set(&mut table, key.trim(), value.trim()).map_err(|reason| Error::invalid("set", change, reason))?;
         }
-        let text = toml::to_string(&table).map_err(|e| Error::invalid("--set", changes.join(" "), e.to_string()))?;
-        let plan = Self::parse(&text, format!("{} with --set", path.display()))?;
+        let text = toml::to_string(&table).map_err(|e| Error::invalid("set", changes.join(" "), e.to_string()))?;
+        let plan = Self::parse(&text, format!("{} with the option `set`", path.display()))?;
         Ok((plan, text))
     }
 }
@@ -232,7 +232,7 @@ list = ["RPrec"]
         assert_eq!(plan.grid().unwrap().sizes, [Size::Top(7)]);
         assert_eq!(plan.corpus.keep.labels, ["a"]);
         assert_eq!(Plan::parse(&text, "x").unwrap(), plan);
-        assert!(set(&["sizes.at=[0]"]).unwrap_err().to_string().contains("p.toml with --set:"));
+        assert!(set(&["sizes.at=[0]"]).unwrap_err().to_string().contains("p.toml with the option `set`:"));
         assert!(set(&["sizes"]).is_err());
         assert!(set(&["name.x=1"]).unwrap_err().to_string().contains("name is no section"));
     }
