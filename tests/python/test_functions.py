@@ -182,10 +182,13 @@ def test_significance_agrees_with_scipy():
 
 
 def test_registries_and_version():
-    for what in ("selectors", "combinations", "classifiers", "thresholds", "methods", "measures", "stop_words", "stemmers"):
+    for what in (
+        *("formats", "selectors", "combinations", "searches", "classifiers", "thresholds", "methods", "measures"),
+        *("stop_words", "stemmers"),
+    ):
         assert len(tamis.registry(what)) > 3
-    for name in tamis.registry("selectors")["name"]:
-        tamis.Selector(by=name.replace("auto", "0.3"), k=1, cut=None).fit([[1, 0, 2], [0, 1, 1], [1, 1, 0]], [0, 1, 0])
+    for name in tamis.registry("selectors")["example"]:
+        tamis.Selector(by=name, k=1, cut=None).fit([[1, 0, 2], [0, 1, 1], [1, 1, 0]], [0, 1, 0])
     crate = open(os.path.join(os.path.dirname(__file__), "../../Cargo.toml"), encoding="utf-8").read()
     assert f'version = "{tamis.__version__}"' in crate
     from importlib.metadata import version

@@ -315,7 +315,7 @@ fn a_corpus_with_one_label() {
 fn options_outside_their_range() {
     let folder = Folder::small();
     for (arguments, parts) in [
-        ("fit small.jsonl -o m --features 0", ["--features", "at least one feature"]),
+        ("fit small.jsonl -o m --features 0", ["--features", "at least 1"]),
         ("fit small.jsonl -o m --features some", ["--features", "all or auto"]),
         ("fit small.jsonl -o m --features=-3", ["--features", "all or auto"]),
         ("fit small.jsonl -o m --folds 1", ["--folds 1", "two folds or more"]),
