@@ -95,7 +95,6 @@ pub fn count_contingency(
 }
 
 fn run(source: Box<dyn Batches>, options: &CountOptions, progress: &dyn Progress, mode: Mode) -> Result<Merger> {
-    options.text.validate()?;
     let threads = rayon::current_num_threads();
     progress.start("counting", None);
     let shared = Shared {
