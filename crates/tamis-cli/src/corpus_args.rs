@@ -99,6 +99,7 @@ impl ReadArgs {
                 labels: self.labels_field.clone(),
                 split: self.split_field.clone(),
                 date: self.date_field.clone(),
+                ..Fields::default()
             },
             label_separator: self.label_separator.clone(),
             label_prefix: self.label_prefix.clone(),
@@ -237,7 +238,7 @@ pub(crate) fn tell(report: &CountReport) {
 
 /// Counts a corpus, documents and all; a corpus without documents is an error.
 pub(crate) fn counts(corpus: &Corpus, options: &CountOptions, global: &Global) -> anyhow::Result<Counts> {
-    let (counts, report) = tamis::counts::count(corpus.batches()?, options, &global.progress())?;
+    let (counts, report) = tamis::counts::count(corpus.batches_for(&options.text)?, options, &global.progress())?;
     tell(&report);
     if counts.is_empty() {
         return Err(corpus.no_documents(&report.skipped).into());
@@ -262,7 +263,7 @@ pub(crate) fn contingency(
     global: &Global,
 ) -> anyhow::Result<(Contingency, CountReport)> {
     let (contingency, report) =
-        tamis::counts::count_contingency(corpus.batches()?, counted, options, &global.progress())?;
+        tamis::counts::count_contingency(corpus.batches_for(&options.text)?, counted, options, &global.progress())?;
     tell(&report);
     if contingency.documents() == 0 {
         return Err(corpus.no_documents(&report.skipped).into());

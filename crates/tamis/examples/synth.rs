@@ -110,6 +110,7 @@ fn write_json(document: &Document<'_>, line: &mut Vec<u8>) -> io::Result<()> {
             line.write_all(b",\"tokens\":")?;
             serde_json::to_writer(&mut *line, tokens)?;
         }
+        Body::Fields(_) => {}
         Body::Counts(counts) => {
             line.write_all(b",\"counts\":")?;
             serde_json::to_writer(&mut *line, counts)?;

@@ -250,6 +250,19 @@ fn strings<'a, A: SeqAccess<'a>>(mut seq: A) -> Result<Vec<Cow<'a, str>>, A::Err
     Ok(list)
 }
 
+/// Adds the keys of the first lines to those known, to name them where one is missed.
+pub(crate) fn add_keys(block: &[u8], keys: &mut Vec<String>) {
+    for line in block.split(|&b| b == b'\n').take(100) {
+        if let Ok(Value::Object(object)) = serde_json::from_slice(line) {
+            for key in object.into_iter().map(|(key, _)| key) {
+                if !keys.contains(&key) {
+                    keys.push(key);
+                }
+            }
+        }
+    }
+}
+
 /// What is wrong with a line.
 fn explain(line: &str, names: &[(String, Role)]) -> String {
     let value: Value = match serde_json::from_str(line) {

@@ -16,6 +16,8 @@ pub struct Analyzer {
     options: TextOptions,
     blocks: Vec<Reader>,
     terms: Interner,
+    /// Whether a document had what each block reads.
+    seen: Vec<bool>,
 }
 
 /// What reads one block.
@@ -32,15 +34,21 @@ impl Analyzer {
             Unit::Chars => Characters::new(options, at).map(|new| Reader::Characters(Box::new(new))),
         };
         let blocks = options.blocks().iter().map(|block| block.unit).enumerate().map(reader);
-        Ok(Self { blocks: blocks.collect::<Result<_>>()?, options: options.clone(), terms: Interner::default() })
+        Ok(Self {
+            blocks: blocks.collect::<Result<_>>()?,
+            options: options.clone(),
+            terms: Interner::default(),
+            seen: vec![false; options.blocks().len()],
+        })
     }
 
     /// Hands the term of each token to `visit` with the number of occurrences it stands for (1, but for ready counts),
     /// block by block, each in the order of the text.
     #[inline]
     pub fn analyze(&mut self, body: &Body<'_>, mut visit: impl FnMut(u32, u32)) {
-        let Self { options, blocks, terms } = self;
+        let Self { options, blocks, terms, seen } = self;
         if let Body::Counts(counts) = body {
+            seen.fill(true);
             for reader in blocks.iter_mut() {
                 if let Reader::Words(words) = reader {
                     words.not_alone();
@@ -50,9 +58,10 @@ impl Analyzer {
             return;
         }
         let visit = &mut |term| visit(term, 1);
-        for (reader, block) in blocks.iter_mut().zip(options.blocks()) {
+        for ((reader, block), seen) in blocks.iter_mut().zip(options.blocks()).zip(seen) {
             match body {
                 Body::Tokens(tokens) if block.field() == TEXT_FIELD => {
+                    *seen = true;
                     let mut tokens = tokens.iter().map(AsRef::as_ref).filter(|t: &&str| !t.is_empty());
                     match reader {
                         Reader::Words(words) => words.tokens(terms, tokens, visit),
@@ -61,6 +70,7 @@ impl Analyzer {
                 }
                 _ => {
                     let Some(text) = body.field(block.field()) else { continue };
+                    *seen = true;
                     match reader {
                         Reader::Words(words) => words.text(terms, text, visit),
                         Reader::Characters(chars) => chars.text(terms, text, visit),
@@ -78,13 +88,18 @@ impl Analyzer {
 
     /// The same for the text of a field.
     pub fn places_in(&mut self, field: &str, text: &str, mut visit: impl FnMut(Range<usize>, u32)) {
-        let Self { options, blocks, terms } = self;
+        let Self { options, blocks, terms, .. } = self;
         for (reader, _) in blocks.iter_mut().zip(options.blocks()).filter(|(_, block)| block.field() == field) {
             match reader {
                 Reader::Words(words) => words.places(terms, text, &mut visit),
                 Reader::Characters(chars) => chars.places(terms, text, &mut visit),
             }
         }
+    }
+
+    /// Whether a document was analysed that has what each block reads.
+    pub(crate) fn seen(&self) -> &[bool] {
+        &self.seen
     }
 
     /// How many distinct terms were seen; numbers are below this.
