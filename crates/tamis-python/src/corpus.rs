@@ -70,7 +70,7 @@ fn built_in(shape: &str, documents: u64, seed: u64) -> PyResult<(Vec<String>, Ve
         texts.push(match document.body {
             Body::Text(text) => text.into_owned(),
             Body::Tokens(tokens) => tokens.join(" "),
-            Body::Counts(_) => String::new(),
+            Body::Counts(_) | Body::Fields(_) => String::new(),
         });
         labels.push(document.labels.into_iter().map(std::borrow::Cow::into_owned).collect());
         test.push(document.part == Some(Part::Test));

@@ -48,6 +48,7 @@ fn totals(folder: &str, options: &ReadOptions) -> Option<Totals> {
             match document.body {
                 Body::Text(text) => totals.bytes += text.len(),
                 Body::Tokens(tokens) => totals.bytes += tokens.iter().map(|t| t.len()).sum::<usize>(),
+                Body::Fields(_) => {}
                 Body::Counts(counts) => {
                     assert!(counts.iter().all(|(_, n)| *n == 1));
                     totals.terms.extend(counts.into_iter().map(|(t, _)| t.into_owned()));

@@ -54,7 +54,7 @@ impl StudyCorpus {
         let taxonomy = taxonomy.or(built_in.as_ref());
         needed(plan, taxonomy)?;
         let options = CountOptions { text: plan.corpus.text.options()?, ..CountOptions::default() };
-        let (counts, report) = count(corpus.batches()?, &options, progress)?;
+        let (counts, report) = count(corpus.batches_for(&options.text)?, &options, progress)?;
         if counts.is_empty() {
             return Err(corpus.no_documents(&report.skipped));
         }

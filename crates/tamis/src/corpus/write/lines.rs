@@ -126,6 +126,10 @@ impl LineWriter {
         let mut counts: Vec<(u32, u32)> = match &document.body {
             Body::Text(text) => text.split_whitespace().map(|word| (number(terms, word), 1)).collect(),
             Body::Tokens(tokens) => tokens.iter().map(|word| (number(terms, word), 1)).collect(),
+            Body::Fields(fields) => {
+                let words = fields.iter().flat_map(|(_, text)| text.split_whitespace());
+                words.map(|word| (number(terms, word), 1)).collect()
+            }
             Body::Counts(bag) => bag.iter().map(|(term, count)| (number(terms, term), *count)).collect(),
         };
         counts.sort_unstable();
@@ -220,6 +224,11 @@ impl Serialize for Record<'_, '_> {
         }
         match &document.body {
             Body::Text(text) => map.serialize_entry("text", text)?,
+            Body::Fields(fields) => {
+                for (field, text) in fields {
+                    map.serialize_entry(field, text)?;
+                }
+            }
             Body::Tokens(tokens) => map.serialize_entry("tokens", tokens)?,
             Body::Counts(counts) => map.serialize_entry("counts", &Counts(counts))?,
         }
