@@ -91,12 +91,16 @@ fn links(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// The anchors of all headings, as GitHub and its like make them.
+/// The anchors of all headings, as GitHub and its like make them, and those written as `<a id="…">`.
 fn anchors(text: &str) -> HashSet<String> {
     let mut found = HashSet::new();
     let mut code = false;
     for line in text.lines() {
         code ^= line.trim_start().starts_with("```");
+        if !code {
+            let written = line.split("<a id=\"").skip(1).filter_map(|rest| rest.split('"').next());
+            found.extend(written.map(str::to_owned));
+        }
         let title = line.trim_start_matches('#');
         if code || title.len() == line.len() || !title.starts_with(' ') {
             continue;
@@ -122,7 +126,8 @@ mod tests {
 
     fn wrong(page: &str) -> Vec<String> {
         let files = ["docs/a.md", "docs/b.md", "docs/shot.png", "README.md"].map(PathBuf::from).into();
-        let other = "# B\n## What it is: `tamis`, and more\n## Twice\n## Twice\n```sh\n# no heading\n```\n";
+        let other =
+            "# B\n## What it is: `tamis`, and more\n## Twice\n## Twice\n<a id=\"own\"></a>\n```sh\n# no heading\n```\n";
         let pages = [("docs/a.md", page), ("docs/b.md", other), ("README.md", "# Tamis\n")];
         broken(&files, &pages.map(|(path, text)| (PathBuf::from(path), text.to_owned())).into())
     }
@@ -130,7 +135,7 @@ mod tests {
     #[test]
     fn links_that_lead_somewhere_are_silent() {
         let page = "# Top\n[a](b.md) ![shot](shot.png \"title\") [up](../README.md#tamis) [here](#top)\n\
-                    [b](b.md#what-it-is-tamis-and-more) [c](b.md#twice-1) [web](https://example.org/x)\n\
+                    [b](b.md#what-it-is-tamis-and-more) [c](b.md#twice-1) [d](b.md#own) [web](https://example.org/x)\n\
                     [folder](../docs/) `[code](no.md)`\n```\n[code](no.md)\n```\n[ref]: b.md\n";
         assert_eq!(wrong(page), Vec::<String>::new());
     }
