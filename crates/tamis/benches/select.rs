@@ -27,10 +27,8 @@ const ALL: [&str; 13] = [
 ];
 
 fn counts(path: PathBuf, encoding: Option<Encoding>) -> Counts {
-    let options = CountOptions {
-        text: "words(kind=letters)".parse().expect("an expression"),
-        ..CountOptions::default()
-    };
+    let options =
+        CountOptions { text: "words(kind=letters)".parse().expect("an expression"), ..CountOptions::default() };
     let corpus = open(&[path], &ReadOptions { encoding, ..ReadOptions::default() }).expect("a corpus");
     count(corpus.batches().expect("batches"), &options, &Silent).expect("counts").0
 }

@@ -179,9 +179,7 @@ fn cannot_hold(path: &Path, document: &Document<'_>, reason: &str) -> Error {
 fn text_of<'b>(body: &'b Body<'_>) -> Cow<'b, str> {
     match body {
         Body::Text(text) => Cow::Borrowed(text),
-        Body::Fields(fields) => {
-            Cow::Owned(fields.iter().map(|(_, text)| text.as_ref()).collect::<Vec<_>>().join("\n"))
-        }
+        Body::Fields(fields) => Cow::Owned(fields.iter().map(|(_, text)| text.as_ref()).collect::<Vec<_>>().join("\n")),
         Body::Tokens(tokens) => Cow::Owned(tokens.join(" ")),
         Body::Counts(counts) => {
             let words: Vec<&str> =

@@ -138,7 +138,11 @@ fn run(source: Box<dyn Batches>, options: &CountOptions, progress: &dyn Progress
 
 /// The error for a field that no document has.
 fn missed(field: &str, known: &[String]) -> Error {
-    let there = if known.is_empty() { "documents have one text, `text`".to_owned() } else { format!("there are {}", known.join(", ")) };
+    let there = if known.is_empty() {
+        "documents have one text, `text`".to_owned()
+    } else {
+        format!("there are {}", known.join(", "))
+    };
     Error::data(format!("no document has the field {field:?}, which the terms expression names; {there}"))
 }
 

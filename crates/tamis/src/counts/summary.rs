@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::hash::BuildHasher;
 
-use super::written::{self, ScriptSize};
 use super::Counts;
+use super::written::{self, ScriptSize};
 use crate::corpus::Part;
 
 /// Five numbers about a list of numbers.

@@ -76,9 +76,11 @@ mod tests {
 
     #[test]
     fn scripts_are_counted_by_documents() {
-        let documents = [(vec!["hello", "мир"], vec!["x"]), (vec!["world", "1995"], vec!["x"]), (vec!["手机", "よ"], vec!["x"])];
+        let documents =
+            [(vec!["hello", "мир"], vec!["x"]), (vec!["world", "1995"], vec!["x"]), (vec!["手机", "よ"], vec!["x"])];
         let sizes = scripts(&Counts::from_rows(&documents));
-        let shown: Vec<(&str, usize, usize)> = sizes.iter().map(|s| (s.script.as_str(), s.documents, s.terms)).collect();
+        let shown: Vec<(&str, usize, usize)> =
+            sizes.iter().map(|s| (s.script.as_str(), s.documents, s.terms)).collect();
         assert_eq!(shown, [("Latin", 2, 2), ("Cyrillic", 1, 1), ("Han", 1, 1), ("Hiragana", 1, 1)]);
     }
 

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use super::TextOptions;
 use super::block::{TEXT_FIELD, Unit};
 use super::characters::Characters;
 use super::word_grams::WordGrams;
-use super::TextOptions;
 use crate::Result;
 use crate::corpus::Body;
 use crate::counts::Interner;
@@ -244,7 +244,8 @@ mod tests {
         analyzer.analyze(&Body::Text("fox Fox".into()), |term, _| found.push(term));
         let found: Vec<(usize, &str)> = found.iter().map(|&t| options.block_of(analyzer.term(t))).collect();
         let chars = [(1, " fo"), (1, "fox"), (1, "ox ")];
-        let expected: Vec<(usize, &str)> = [[(0, "fox"); 2].as_slice(), &chars, &chars, &[(2, "fox"), (2, "Fox"), (2, "fox Fox")]].concat();
+        let expected: Vec<(usize, &str)> =
+            [[(0, "fox"); 2].as_slice(), &chars, &chars, &[(2, "fox"), (2, "Fox"), (2, "fox Fox")]].concat();
         assert_eq!(found, expected);
         assert_eq!(analyzer.terms(), 7);
     }
@@ -265,7 +266,8 @@ mod tests {
     #[test]
     fn places_are_those_of_the_terms() {
         let text = "Ah — the Naïve café\u{301}, a fox's 🦊 den! 手机Ｘ";
-        for expression in ["words", "words(1-3)", "chars(3-4)", "words(2-3)+chars(1-2,kind=text)", "chars(2-3,stem=en)"] {
+        for expression in ["words", "words(1-3)", "chars(3-4)", "words(2-3)+chars(1-2,kind=text)", "chars(2-3,stem=en)"]
+        {
             let mut analyzer = Analyzer::new(&options(expression)).unwrap();
             let mut found = Vec::new();
             analyzer.places(text, |range, term| found.push((range, term)));

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use super::Words;
 use super::shape::Shaper;
 use super::word_table::WordTable;
-use super::Words;
 use crate::Result;
 use crate::counts::Interner;
 use crate::terms::TextOptions;

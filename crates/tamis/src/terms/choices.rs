@@ -75,7 +75,11 @@ impl TextChoices {
             (None, n, None) => vec![Block { range: (1, n.unwrap_or(1)), ..base(Unit::Words) }],
             (Some(text), None | Some(1), None) => expression::parse(text, &base)?,
             (Some(text), _, _) => {
-                return Err(Error::invalid("terms", text, "n-grams go into the expression, as in words(1-2)+chars(3-5)"));
+                return Err(Error::invalid(
+                    "terms",
+                    text,
+                    "n-grams go into the expression, as in words(1-2)+chars(3-5)",
+                ));
             }
         };
         for name in blocks.iter().filter_map(|block| block.stop.as_ref()) {
@@ -100,7 +104,9 @@ fn list(words: &StopWords, lists: &mut BTreeMap<String, Vec<String>>) -> Result<
                 lists.insert(format!("@{name}"), stop_words_of_file(Path::new(name))?);
                 Ok(format!("@{name}"))
             }
-            (Err(unknown), false) => Err(Error::data(format!("stop words {name}: no such file or language; {unknown}"))),
+            (Err(unknown), false) => {
+                Err(Error::data(format!("stop words {name}: no such file or language; {unknown}")))
+            }
         },
     }
 }
@@ -117,7 +123,10 @@ mod tests {
     fn options_stand_for_an_expression() {
         let usual = TextChoices::default();
         assert_eq!(usual.options().unwrap(), TextOptions::default());
-        assert_eq!(printed(&TextChoices { ngrams: Some(2), stem: Some("en".into()), ..usual.clone() }), "words(1-2,stem=english)");
+        assert_eq!(
+            printed(&TextChoices { ngrams: Some(2), stem: Some("en".into()), ..usual.clone() }),
+            "words(1-2,stem=english)"
+        );
         let chars = TextChoices { char_ngrams: Some((3, 5)), words: Some(Words::Blanks), ..usual.clone() };
         assert_eq!(printed(&chars), "chars(3-5,kind=blanks)");
         let both = TextChoices {

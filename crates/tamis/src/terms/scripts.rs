@@ -40,12 +40,16 @@ const EAST_ASIAN: Class = Class::Pairs(0);
 fn class_of(c: char) -> Class {
     match c {
         '\0'..='\u{2FF}' => Class::Blanks,
-        '\u{4E00}'..='\u{9FFF}' | '\u{3041}'..='\u{3096}' | '\u{30A1}'..='\u{30FA}' | '\u{30FC}'..='\u{30FF}' => EAST_ASIAN,
+        '\u{4E00}'..='\u{9FFF}' | '\u{3041}'..='\u{3096}' | '\u{30A1}'..='\u{30FA}' | '\u{30FC}'..='\u{30FF}' => {
+            EAST_ASIAN
+        }
         '\u{AC00}'..='\u{D7A3}' => Class::Pairs(1),
         '\u{E01}'..='\u{E3A}' | '\u{E40}'..='\u{E4E}' => Class::Dictionary(0),
         '\u{E81}'..='\u{ECF}' | '\u{EDC}'..='\u{EDF}' => Class::Dictionary(1),
         '\u{1780}'..='\u{17D3}' | '\u{17D7}' | '\u{17DC}' | '\u{17DD}' => Class::Dictionary(2),
-        '\u{1040}'..='\u{1049}' | '\u{104A}'..='\u{104F}' | '\u{1090}'..='\u{1099}' | '\u{A9F0}'..='\u{A9F9}' => Class::Blanks,
+        '\u{1040}'..='\u{1049}' | '\u{104A}'..='\u{104F}' | '\u{1090}'..='\u{1099}' | '\u{A9F0}'..='\u{A9F9}' => {
+            Class::Blanks
+        }
         '\u{1000}'..='\u{109D}' | '\u{A9E0}'..='\u{A9FE}' | '\u{AA60}'..='\u{AA7F}' | '\u{116D0}'..='\u{116E3}' => {
             Class::Dictionary(3)
         }

@@ -242,7 +242,10 @@ mod tests {
         let options = TextOptions::new(blocks, own).unwrap();
         let json = serde_json::to_string(&options).unwrap();
         assert_eq!(serde_json::from_str::<TextOptions>(&json).unwrap(), options);
-        assert!(json.starts_with(r#"{"terms":"words(1-2,stop=@mine)+title:chars(3,stop=english,stem=english)""#), "{json}");
+        assert!(
+            json.starts_with(r#"{"terms":"words(1-2,stop=@mine)+title:chars(3,stop=english,stem=english)""#),
+            "{json}"
+        );
         assert_eq!(options.fields(), ["text", "title"]);
     }
 

@@ -178,7 +178,8 @@ impl WordGrams {
             let length = grown.len() + 1;
             let longer = *chains.entry((tail, decided)).or_insert_with(|| {
                 let names = if low == 1 { &*terms } else { &*units };
-                let gram = format!("{} {}", plain_name(names, tail, *mark, low), plain_name(names, decided, *mark, low));
+                let gram =
+                    format!("{} {}", plain_name(names, tail, *mark, low), plain_name(names, decided, *mark, low));
                 unit(terms, units, term_of, *mark, low, length, &gram)
             });
             grown.push(longer);

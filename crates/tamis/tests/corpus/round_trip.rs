@@ -41,6 +41,7 @@ fn bag(body: &Body<'_>) -> Vec<(String, u32)> {
     match body {
         Body::Text(text) => text.split_whitespace().for_each(|w| *bag.entry(w.to_owned()).or_default() += 1),
         Body::Tokens(tokens) => tokens.iter().for_each(|w| *bag.entry(w.to_string()).or_default() += 1),
+        Body::Fields(fields) => panic!("no field was named, and here are {fields:?}"),
         Body::Counts(counts) => counts.iter().for_each(|(w, n)| *bag.entry(w.to_string()).or_default() += n),
     }
     bag.into_iter().collect()

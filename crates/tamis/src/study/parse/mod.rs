@@ -143,11 +143,7 @@ fn corpus_plan(source: &Source<'_>, raw: RawCorpus) -> Result<CorpusPlan> {
         ngrams: raw.ngrams,
         char_ngrams: raw.char_ngrams,
     };
-    let named = [
-        (&raw.terms, "corpus.terms"),
-        (&raw.stop_words, "corpus.stop_words"),
-        (&raw.stem, "corpus.stem"),
-    ];
+    let named = [(&raw.terms, "corpus.terms"), (&raw.stop_words, "corpus.stop_words"), (&raw.stem, "corpus.stem")];
     text.options().map_err(|e| match named.iter().find_map(|(value, key)| Some((value.as_ref()?.span(), *key))) {
         Some((span, key)) => source.error(span, key, e),
         None => Error::malformed_file(&source.path, format!("corpus: {e}")),
