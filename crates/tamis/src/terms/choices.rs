@@ -105,7 +105,7 @@ fn list(words: &StopWords, lists: &mut BTreeMap<String, Vec<String>>) -> Result<
                 Ok(format!("@{name}"))
             }
             (Err(unknown), false) => {
-                Err(Error::data(format!("stop words {name}: no such file or language; {unknown}")))
+                Err(Error::data(format!("the option `stop_words={name}`: no such file or language; {unknown}")))
             }
         },
     }
