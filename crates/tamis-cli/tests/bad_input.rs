@@ -243,7 +243,7 @@ fn unknown_names_suggest_near_ones() {
         ("fit small.jsonl -o m --threshold cut", ["unknown threshold \"cut\"", "rcut"]),
         ("rank small.jsonl --by df --from jsonlines", ["unknown format", "jsonl"]),
         ("rank small.jsonl --by df --stem englisch", ["unknown stemmer", "english"]),
-        ("rank small.jsonl --by df --stop-words englich", ["stop-words = englich", "english"]),
+        ("rank small.jsonl --by df --stop-words englich", ["--stop-words englich", "english"]),
         ("synth --shape topic", ["unknown shape", "topics"]),
     ] {
         says(&folder.refused(arguments), &parts);
@@ -334,7 +334,7 @@ fn options_outside_their_range() {
         ("rank small.jsonl --by ig --per-label", ["ig", "single one"]),
         ("rank small.jsonl --by chi2max --resample 1", ["resamples = 1", "two or more"]),
         ("rank small.jsonl --by chi2max --by or --per-label", ["--per-label", "one --by"]),
-        ("rank small.jsonl --by df --ngrams 0", ["ngrams = 0", "from 1"]),
+        ("rank small.jsonl --by df --ngrams 0", ["--ngrams 0", "from 1"]),
         ("rank small.jsonl --by df --char-ngrams 5-3", ["--char-ngrams 5-3", "ascending"]),
         ("rank small.jsonl --by df --terms wrods", ["did you mean words?", "^"]),
         ("rank small.jsonl --by df --terms words(2-1)", ["must be ascending", "^"]),
@@ -342,7 +342,7 @@ fn options_outside_their_range() {
         ("rank small.jsonl --by df --terms words --ngrams 2", ["go into the expression", "words(1-2)"]),
         ("rank small.jsonl --by df --terms words+titel:words", ["\"titel\"", "id, labels, text"]),
         ("rank small.jsonl --by df --char-ngrams few", ["--char-ngrams", "3-5"]),
-        ("rank small.jsonl --by df --min-length 9 --max-length 3", ["min-length = 9", "maximum"]),
+        ("rank small.jsonl --by df --min-length 9 --max-length 3", ["--min-length 9", "maximum"]),
         ("rank small.jsonl --by df --memory 1", ["memory", "raise"]),
         ("rank synth:topics:many --by df", ["synth:topics:many", "number of documents"]),
         ("synth -n 0", ["documents = 0", "at least one"]),

@@ -108,7 +108,7 @@ fn list(words: &StopWords, lists: &mut BTreeMap<String, Vec<String>>) -> Result<
                 Ok(format!("@{name}"))
             }
             (Err(unknown), false) => {
-                Err(Error::invalid("stop-words", name, format!("no such file or language; {unknown}")))
+                Err(Error::invalid("stop_words", name, format!("no such file or language; {unknown}")))
             }
         },
     }
