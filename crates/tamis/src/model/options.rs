@@ -172,12 +172,17 @@ impl FitOptions {
             Some(Deciding::Along(method)) => Some(method),
             _ => None,
         };
-        let flat_only = [("quantise", self.quantise), ("calibrate", self.calibrate.is_some())];
-        if let Some((option, _)) = flat_only.iter().find(|(_, asked)| *asked) {
-            return Err(Error::data(format!(
-                "the option `{option}` is for models without a classifier at each node; add a flat threshold such as \
-                 the option `threshold=rcut(1)` for one"
-            )));
+        let flat_only = |option: &str| {
+            Error::data(format!(
+                "{option} is for models without a classifier at each node; add a flat threshold such as the option \
+                 `threshold=rcut(1)` for one"
+            ))
+        };
+        if self.quantise {
+            return Err(flat_only("the option `quantise`"));
+        }
+        if self.calibrate.is_some() {
+            return Err(flat_only("the option `calibrate`"));
         }
         if self.by.is_some() && self.features == Some(Size::All) {
             let reason = "every node takes all its words, so the selector has nothing to select; give a number";
