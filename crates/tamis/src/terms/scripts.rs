@@ -237,7 +237,8 @@ mod tests {
     fn thai_lao_khmer_and_burmese_have_dictionaries() {
         assert_eq!(words("อาหารอร่อย2มาก"), ["อาหาร", "อาหารอร่อย", "อร่อย", "2", "มาก"]);
         // "I speak" each of them.
-        for text in ["ຂ້ອຍເວົ້າພາສາລາວ", "ខ្ញុំនិយាយភាសាខ្មែរ", "ကျွန်တော်မြန်မာစကားပြောတယ်"] {
+        for text in ["ຂ້ອຍເວົ້າພາສາລາວ", "ខ្ញុំនិយាយភាសាខ្មែរ", "ကျွန်တော်မြန်မာစကားပြောတယ်"]
+        {
             let found = words(text);
             assert!(found.len() > 2 && found.len() < text.chars().count(), "{found:?}");
         }
