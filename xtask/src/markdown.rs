@@ -112,7 +112,7 @@ fn anchors(text: &str) -> HashSet<String> {
             .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
             .map(|c| if c == ' ' { '-' } else { c })
             .collect();
-        let free = (1..).map(|n| format!("{slug}-{n}")).find(|name| !found.contains(name));
+        let free = (1..=found.len()).map(|n| format!("{slug}-{n}")).find(|name| !found.contains(name));
         if !found.insert(slug) {
             found.extend(free);
         }

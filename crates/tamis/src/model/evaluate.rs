@@ -117,6 +117,8 @@ fn as_map<V: Serialize, S: serde::Serializer>(pairs: &[(String, V)], serializer:
     serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
 }
 
+// serde hands over what the field is.
+#[allow(clippy::ref_option)]
 fn as_optional_map<V: Serialize, S: serde::Serializer>(
     pairs: &Option<Vec<(String, V)>>,
     serializer: S,

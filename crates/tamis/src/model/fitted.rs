@@ -121,7 +121,7 @@ struct Checked {
     /// Names of the features for people, where they are not the terms themselves.
     shown: Option<Vec<String>>,
     /// What labellers worked with and left: they know the words they have seen.
-    idle: Mutex<Vec<Box<Desk>>>,
+    idle: Mutex<Vec<Desk>>,
 }
 
 impl Deref for Model {
@@ -219,11 +219,11 @@ impl Model {
         Labeller::new(self)
     }
 
-    pub(super) fn idle_desk(&self) -> Option<Box<Desk>> {
+    pub(super) fn idle_desk(&self) -> Option<Desk> {
         self.0.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
-    pub(super) fn put_back(&self, desk: Box<Desk>) {
+    pub(super) fn put_back(&self, desk: Desk) {
         self.0.idle.lock().unwrap_or_else(PoisonError::into_inner).push(desk);
     }
 }

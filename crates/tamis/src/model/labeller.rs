@@ -23,7 +23,7 @@ pub struct Decided<'a> {
 pub struct Labeller<'m> {
     model: &'m Model,
     /// None only while it is dropped.
-    desk: Option<Box<Desk>>,
+    desk: Option<Desk>,
 }
 
 /// What a labeller works with.
@@ -131,7 +131,7 @@ impl Desk {
 
 impl<'m> Labeller<'m> {
     pub(super) fn new(model: &'m Model) -> Self {
-        Self { model, desk: Some(model.idle_desk().unwrap_or_else(|| Box::new(Desk::new(model)))) }
+        Self { model, desk: Some(model.idle_desk().unwrap_or_else(|| Desk::new(model))) }
     }
 
     fn desk(&mut self) -> &mut Desk {

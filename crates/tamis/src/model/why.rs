@@ -89,7 +89,7 @@ impl Model {
         let name = self.taxonomy.as_ref().and_then(|t| Some(t.name(t.node(id)?))).unwrap_or(id);
         let threshold = match &self.ranker {
             Ranker::Along(filter) => filter.tuned(label).and_then(|t| t.thresholds.last()).copied(),
-            _ => self.thresholds.of(label),
+            Ranker::Flat(_) => self.thresholds.of(label),
         };
         let quality = self.curve(label).and_then(|curve| match threshold {
             Some(threshold) => curve.at(threshold).copied(),
