@@ -258,12 +258,13 @@ def text_parameters(source: Any) -> str:
     char_ngrams = given["char_ngrams"]
     if char_ngrams is not None:
         char_ngrams = [whole("char_ngrams", n, 1) for n in char_ngrams]
+    lengths = {name: given[name] for name in ("min_length", "max_length")}
     return json.dumps(
         {
+            "terms": given["terms"],
             "words": given["words"],
             "lowercase": bool(given["lowercase"]),
-            "min_length": whole("min_length", given["min_length"]),
-            "max_length": whole("max_length", given["max_length"], 1),
+            **{name: None if length is None else whole(name, length) for name, length in lengths.items()},
             "digits": given["digits"],
             "stop_words": stop_words,
             "stem": given["stem"],
@@ -275,10 +276,11 @@ def text_parameters(source: Any) -> str:
 
 #: Text to terms where nothing else is said.
 TEXT_DEFAULTS = {
-    "words": "unicode",
+    "terms": None,
+    "words": None,
     "lowercase": True,
-    "min_length": 2,
-    "max_length": 40,
+    "min_length": None,
+    "max_length": None,
     "digits": "keep",
     "stop_words": None,
     "stem": None,

@@ -58,7 +58,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         Bound of subset searches.
     random_state : int, default=1
         Seed.
-    words, lowercase, min_length, max_length, digits, stop_words, stem, ngrams, char_ngrams :
+    terms, words, lowercase, min_length, max_length, digits, stop_words, stem, ngrams, char_ngrams :
         How text becomes terms, as for :class:`TextCounter`.
     n_jobs, verbose :
         Threads (all cores when None) and progress on standard error.
@@ -109,10 +109,11 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         quantise=False,
         seconds=None,
         random_state=1,
-        words="unicode",
+        terms=None,
+        words=None,
         lowercase=True,
-        min_length=2,
-        max_length=40,
+        min_length=None,
+        max_length=None,
         digits="keep",
         stop_words=None,
         stem=None,
@@ -138,6 +139,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         self.quantise = quantise
         self.seconds = seconds
         self.random_state = random_state
+        self.terms = terms
         self.words = words
         self.lowercase = lowercase
         self.min_length = min_length
@@ -386,8 +388,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
             calibrate=about["calibration"],
             folds=summary["folds"],
             random_state=summary["seed"],
-            **{name: text[name] for name in _inputs.TEXT_DEFAULTS if name in text and name != "stop_words"},
-            stop_words=text["stop_words"] or None,
+            terms=text["terms"],
+            stop_words=text["stop_words"].get("@list"),
         )
         estimator.trials_, estimator.threshold_report_ = pd.DataFrame(), None
         names = model.labels

@@ -27,6 +27,11 @@ READING = (
     "split_field",
     "date_field",
     "label_separator",
+    "max_record",
+    "quotes",
+    "label_prefix",
+    "values",
+    "qrels",
 )
 
 
@@ -194,7 +199,8 @@ def _paths(documents: Any) -> list[str] | None:
 
 
 def _reading(given: dict[str, Any]) -> str:
-    return json.dumps({("from" if key == "from_format" else key): value for key, value in given.items()})
+    named = {("from" if key == "from_format" else key): value for key, value in given.items()}
+    return json.dumps(named, default=os.fspath)
 
 
 def rank(

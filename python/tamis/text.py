@@ -20,22 +20,26 @@ class TextCounter(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    words : {"unicode", "letters", "blanks"}, default="unicode"
-        What a word is: by Unicode's rules, ``[A-Za-z]+``, or what stands between blanks.
+    terms : str, default=None
+        What a term is, as one expression: ``"words(1-2)+chars(3-5)"``, ``"words(stem=english,stop=english)"``. The
+        parameters below are shorthand for it; with it, they hold for blocks that do not say otherwise.
+    words : {"scripts", "unicode", "letters", "blanks"}, default=None
+        What a word is: as each script has them (the default), by Unicode's rules alone, ``[A-Za-z]+``, or what stands
+        between blanks.
     lowercase : bool, default=True
         Whether words are lower-cased.
-    min_length, max_length : int, default=2 and 40
-        Shortest and longest word, in characters.
+    min_length, max_length : int, default=None
+        Shortest and longest word, in characters; 2 and 40 when None, and any for character n-grams.
     digits : {"keep", "fold", "numbers", "drop"}, default="keep"
         Keep words with digits, make every digit ``0``, drop words without a letter, or drop words with a digit.
     stop_words : str or list of str, default=None
-        A language such as ``"english"``, or the words themselves.
+        A language such as ``"english"``, a file with a word in each line, or the words themselves.
     stem : str, default=None
         Snowball stemmer such as ``"english"``.
     ngrams : int, default=1
         Word n-grams of 1 to this many words.
     char_ngrams : tuple (low, high), default=None
-        Character n-grams within words instead.
+        Character n-grams within runs of letters instead.
     min_df, max_df : int or float, default=1 and 1.0
         Terms in fewer or more documents are left out; a float is a share of the documents.
     max_features : int, default=None
@@ -74,10 +78,11 @@ class TextCounter(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        words="unicode",
+        terms=None,
+        words=None,
         lowercase=True,
-        min_length=2,
-        max_length=40,
+        min_length=None,
+        max_length=None,
         digits="keep",
         stop_words=None,
         stem=None,
@@ -94,6 +99,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
         n_jobs=None,
         verbose=False,
     ):
+        self.terms = terms
         self.words = words
         self.lowercase = lowercase
         self.min_length = min_length
@@ -147,14 +153,14 @@ class TextCounter(TransformerMixin, BaseEstimator):
     def vocabulary_(self) -> dict[str, int]:
         check_is_fitted(self, "_terms")
         if self._vocabulary is None:
-            self._vocabulary = {name: at for at, name in enumerate(self._terms.tolist())}
+            self._vocabulary = {name: at for at, name in enumerate(self.get_feature_names_out().tolist())}
         return self._vocabulary
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The terms, in the order of the columns."""
         check_is_fitted(self, "_terms")
         if self._names is None:
-            self._names = np.array(self._terms.tolist(), dtype=object)
+            self._names = np.array(self._terms.shown(_inputs.text_parameters(self)), dtype=object)
         return self._names
 
     def _count(self, raw_documents: Any, vocabulary: _core.Terms | None) -> tuple[_core.Terms, sp.csr_matrix, Any]:

@@ -1,5 +1,7 @@
 """Functions of the package against the program, and against other libraries."""
 
+import contextlib
+import inspect
 import json
 import os
 import signal
@@ -180,15 +182,54 @@ def test_significance_agrees_with_scipy():
 
 
 def test_registries_and_version():
-    for what in ("selectors", "combinations", "classifiers", "thresholds", "methods", "measures", "stop_words", "stemmers"):
+    for what in (
+        *("formats", "selectors", "combinations", "searches", "classifiers", "thresholds", "methods", "measures"),
+        *("stop_words", "stemmers"),
+    ):
         assert len(tamis.registry(what)) > 3
-    for name in tamis.registry("selectors")["name"]:
-        tamis.Selector(by=name.replace("auto", "0.3"), k=1, cut=None).fit([[1, 0, 2], [0, 1, 1], [1, 1, 0]], [0, 1, 0])
+    for name in tamis.registry("selectors")["example"]:
+        tamis.Selector(by=name, k=1, cut=None).fit([[1, 0, 2], [0, 1, 1], [1, 1, 0]], [0, 1, 0])
     crate = open(os.path.join(os.path.dirname(__file__), "../../Cargo.toml"), encoding="utf-8").read()
     assert f'version = "{tamis.__version__}"' in crate
     from importlib.metadata import version
 
     assert version("tamis") == tamis.__version__
+
+
+PIPELINES = ["pipelines.least=5", "pipelines.most=2"]
+
+
+def test_a_study_along_pipelines_takes_its_corpus_and_taxonomy(tmp_path):
+    rows = tamis.study("addis", "synth:rcv1:1500", change=PIPELINES)
+    assert len(rows) == 2 * 4 * 8
+    corpus = tmp_path / "some.jsonl"
+    labels = ["a/b/c", "a/b/d", "a/e/f"]
+    lines = [{"text": f"word{i % 3} and word{i % 7}", "labels": [labels[i % 3]]} for i in range(90)]
+    corpus.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(tamis.DataError, match='taxonomy="names"'):
+        tamis.study("addis", corpus, change=PIPELINES)
+    named = tamis.study("addis", corpus, taxonomy="names", change=PIPELINES)
+    pairs = {"a": None, "a/b": "a", "a/e": "a", "a/b/c": "a/b", "a/b/d": "a/b", "a/e/f": "a/e"}
+    pd.testing.assert_frame_equal(named, tamis.study("addis", corpus, taxonomy=pairs, change=PIPELINES))
+    with pytest.raises(tamis.DataError, match="uses no taxonomy: leave taxonomy= out"):
+        tamis.study("li", corpus, taxonomy="names")
+
+
+def test_messages_name_arguments_that_exist():
+    """What the library calls an option is an argument here, or is said to be the command's."""
+    public = [getattr(tamis, name) for name in tamis.__all__]
+    arguments = set(tamis.functions.READING)
+    for thing in public:
+        if callable(thing):
+            with contextlib.suppress(ValueError):
+                arguments |= set(inspect.signature(thing).parameters)
+    table = tamis._core.option_arguments()
+    for option, argument in table:
+        assert argument is None or argument in arguments, option
+    assert {argument for _, argument in table} >= {"from_format", "documents", "change", "max_record"}
+    spelled = tamis._core.spell_message
+    assert spelled("give the option `from=csv` or the option `quotes=false`") == 'give from_format="csv" or quotes=False'
+    assert spelled("raise the option `max_record`; the option `parent=first`") == "raise max_record=; `parent=first` of the command"
 
 
 # Whoever starts the tests in the background has them ignore Ctrl-C, and a child inherits that.

@@ -9,6 +9,7 @@
 
 mod bench;
 mod docs;
+mod markdown;
 mod run;
 mod test;
 mod wheel;

@@ -17,7 +17,11 @@ pub(crate) fn run(filter: &[&str]) -> Result<()> {
         return rust(filter);
     }
     // All of them, whatever the first ones say: one run shows everything that is wrong.
-    let suites: [(&str, fn() -> Result<()>); 5] = [
+    let suites: [(&str, fn() -> Result<()>); 9] = [
+        ("links in the Markdown pages", crate::markdown::check),
+        ("clippy", clippy),
+        ("cargo doc", docs),
+        ("cargo deny, where it is installed", deny),
         ("Rust", || rust(&[])),
         // nextest does not run doctests.
         ("examples in the documentation", || check(cargo().args(["test", "--quiet", "--workspace", "--doc"]))),
@@ -45,6 +49,25 @@ fn rust(filter: &[&str]) -> Result<()> {
         check(cargo().args(["install", "--locked", "cargo-nextest"]))?;
     }
     check(cargo().args(["nextest", "run", "--workspace", "--no-fail-fast"]).args(filter))
+}
+
+/// Warnings are errors, in tests and benchmarks too.
+fn clippy() -> Result<()> {
+    check(cargo().args(["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+/// The library's documentation has no dead links. It is read from what clippy checked already.
+fn docs() -> Result<()> {
+    check(cargo().env("RUSTDOCFLAGS", "-D warnings").args(["doc", "--quiet", "--workspace", "--no-deps"]))
+}
+
+/// Licences and known holes of the dependencies, where the tool is there: it needs the network.
+fn deny() -> Result<()> {
+    if exists("cargo", &["deny", "--version"]) {
+        return check(cargo().args(["deny", "check"]));
+    }
+    note("cargo-deny is not installed: licences and advisories were NOT checked");
+    Ok(())
 }
 
 fn pytest() -> Result<()> {

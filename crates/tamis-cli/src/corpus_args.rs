@@ -4,15 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{ArgAction, Args};
 use tamis::corpus::{
     Corpus, Encoding, Fields, Format, OnError, ReadOptions, ReutersLabels, ReutersOptions, ReutersSplit, ReviewLabels,
     Unused, Values,
 };
 use tamis::counts::{Contingency, CountOptions, CountReport, Counted, Counts, Vocabulary};
-use tamis::terms::{Digits, TextOptions, Words};
+use tamis::terms::{Digits, StopWords, TextChoices, Words};
 
 use crate::global::Global;
+use crate::output::flags;
 
 /// A corpus on the command line.
 #[derive(Debug, Clone, Args)]
@@ -62,6 +63,9 @@ pub(crate) struct ReadArgs {
     /// What separates labels in a column.
     #[arg(long, value_name = "TEXT", default_value = ";")]
     label_separator: String,
+    /// Whether quotes enclose fields of CSV and TSV files; with false they are characters like others.
+    #[arg(long, value_name = "true|false", default_value_t = true, action = ArgAction::Set)]
+    quotes: bool,
     /// What labels begin with in fastText lines.
     #[arg(long, value_name = "TEXT", default_value = "__label__")]
     label_prefix: String,
@@ -99,8 +103,10 @@ impl ReadArgs {
                 labels: self.labels_field.clone(),
                 split: self.split_field.clone(),
                 date: self.date_field.clone(),
+                ..Fields::default()
             },
             label_separator: self.label_separator.clone(),
+            quotes: self.quotes,
             label_prefix: self.label_prefix.clone(),
             values: self.values,
             qrels: self.qrels.clone(),
@@ -111,7 +117,6 @@ impl ReadArgs {
             },
             review_labels: self.review_labels,
             seed,
-            ..ReadOptions::default()
         }
     }
 }
@@ -132,21 +137,26 @@ pub(crate) fn open(paths: &[PathBuf], read: &ReadArgs, global: &Global) -> tamis
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Text")]
 pub(crate) struct TextArgs {
-    /// What a word is: unicode (UAX 29), letters ([A-Za-z]+) or blanks (what stands between blanks).
-    #[arg(long, value_name = "KIND", default_value = "unicode", value_parser = words)]
-    words: Words,
+    /// What a term is, such as words(1-2)+chars(3-5) or title:words+body:words(1-2,stem=english) (docs/terms.md). The options
+    /// below are shorthand for it; with it, they hold for blocks that do not say otherwise.
+    #[arg(long, value_name = "EXPR")]
+    terms: Option<String>,
+    /// What a word is: scripts (as each script has them), unicode (UAX 29), letters ([A-Za-z]+) or blanks (what stands between
+    /// blanks).
+    #[arg(long, value_name = "KIND", value_parser = str::parse::<Words>)]
+    words: Option<Words>,
     /// Keep upper and lower case apart.
     #[arg(long)]
     keep_case: bool,
-    /// Shortest word, in characters.
-    #[arg(long, value_name = "N", default_value_t = TextOptions::default().min_length)]
-    min_length: usize,
-    /// Longest word, in characters.
-    #[arg(long, value_name = "N", default_value_t = TextOptions::default().max_length)]
-    max_length: usize,
+    /// Shortest word, in characters; 2 when not given, and any for character n-grams.
+    #[arg(long, value_name = "N")]
+    min_length: Option<usize>,
+    /// Longest word, in characters; 40 when not given, and any for character n-grams.
+    #[arg(long, value_name = "N")]
+    max_length: Option<usize>,
     /// Digits: keep, fold (all become 0), numbers (drop words without a letter), drop (drop words with a digit).
-    #[arg(long, value_name = "POLICY", default_value = "keep", value_parser = digits)]
-    digits: Digits,
+    #[arg(long, value_name = "POLICY", value_parser = str::parse::<Digits>)]
+    digits: Option<Digits>,
     /// Words to leave out: a language, such as english, or a file with a word in each line.
     #[arg(long, value_name = "LANGUAGE|FILE")]
     stop_words: Option<String>,
@@ -154,8 +164,8 @@ pub(crate) struct TextArgs {
     #[arg(long, value_name = "LANGUAGE")]
     stem: Option<String>,
     /// Word n-grams of 1 to N words.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    ngrams: usize,
+    #[arg(long, value_name = "N")]
+    ngrams: Option<usize>,
     /// Character n-grams instead of words, such as 3-5.
     #[arg(long, value_name = "LOW-HIGH", value_parser = range)]
     char_ngrams: Option<(usize, usize)>,
@@ -170,55 +180,25 @@ pub(crate) struct TextArgs {
 impl TextArgs {
     /// The options for counting.
     pub(crate) fn options(&self) -> anyhow::Result<CountOptions> {
-        let mut text = TextOptions {
+        let choices = TextChoices {
+            terms: self.terms.clone(),
             words: self.words,
-            lowercase: !self.keep_case,
+            lowercase: self.keep_case.then_some(false),
             min_length: self.min_length,
             max_length: self.max_length,
             digits: self.digits,
+            stop_words: self.stop_words.clone().map(StopWords::Named),
+            stem: self.stem.clone(),
             ngrams: self.ngrams,
             char_ngrams: self.char_ngrams,
-            ..TextOptions::default()
         };
-        if let Some(name) = &self.stop_words {
-            text.stop_words = stop_words(name)?;
-        }
-        if let Some(language) = &self.stem {
-            text = text.stemmed(language)?;
-        }
-        text.validate()?;
+        let text = choices.options()?;
         let vocabulary = self.vocabulary.as_ref().map(|file| -> anyhow::Result<_> {
             let lines = std::fs::read_to_string(file).map_err(|e| tamis::Error::io(file, e))?;
             Ok(Arc::new(Vocabulary::new(lines.lines().map(str::trim).filter(|l| !l.is_empty()))))
         });
         Ok(CountOptions { text, memory: self.memory, vocabulary: vocabulary.transpose()? })
     }
-}
-
-/// A language's list, or the words of a file.
-fn stop_words(name: &str) -> anyhow::Result<Vec<String>> {
-    let unknown = match tamis::terms::stop_words(name) {
-        Ok(words) => return Ok(words),
-        Err(error) => error,
-    };
-    let Ok(lines) = std::fs::read_to_string(name) else {
-        return Err(anyhow::Error::from(unknown).context(format!("--stop-words {name}: no such file or language")));
-    };
-    let mut words: Vec<String> =
-        lines.lines().map(|l| l.trim().to_lowercase()).filter(|l| !l.is_empty() && !l.starts_with('#')).collect();
-    words.sort_unstable();
-    words.dedup();
-    Ok(words)
-}
-
-fn words(name: &str) -> tamis::Result<Words> {
-    let found = Words::ALL.into_iter().find(|(n, _)| *n == name).map(|(_, w)| w);
-    found.ok_or_else(|| tamis::Error::unknown("kind of word", name, Words::ALL.map(|(n, _)| n)))
-}
-
-fn digits(name: &str) -> tamis::Result<Digits> {
-    let found = Digits::ALL.into_iter().find(|(n, _)| *n == name).map(|(_, d)| d);
-    found.ok_or_else(|| tamis::Error::unknown("digits policy", name, Digits::ALL.map(|(n, _)| n)))
 }
 
 fn range(text: &str) -> anyhow::Result<(usize, usize)> {
@@ -246,7 +226,7 @@ pub(crate) fn size(text: &str) -> anyhow::Result<usize> {
 /// Says on standard error what counting passed over.
 pub(crate) fn tell(report: &CountReport) {
     if report.skipped.count > 0 {
-        tracing::warn!("{}", report.skipped);
+        tracing::warn!("{}", flags(&report.skipped.to_string()));
     }
     let pruned = report.pruned;
     if pruned.rounds > 0 {
@@ -262,7 +242,7 @@ pub(crate) fn tell(report: &CountReport) {
 
 /// Counts a corpus, documents and all; a corpus without documents is an error.
 pub(crate) fn counts(corpus: &Corpus, options: &CountOptions, global: &Global) -> anyhow::Result<Counts> {
-    let (counts, report) = tamis::counts::count(corpus.batches()?, options, &global.progress())?;
+    let (counts, report) = tamis::counts::count(corpus.batches_for(&options.text)?, options, &global.progress())?;
     tell(&report);
     if counts.is_empty() {
         return Err(corpus.no_documents(&report.skipped).into());
@@ -287,7 +267,7 @@ pub(crate) fn contingency(
     global: &Global,
 ) -> anyhow::Result<(Contingency, CountReport)> {
     let (contingency, report) =
-        tamis::counts::count_contingency(corpus.batches()?, counted, options, &global.progress())?;
+        tamis::counts::count_contingency(corpus.batches_for(&options.text)?, counted, options, &global.progress())?;
     tell(&report);
     if contingency.documents() == 0 {
         return Err(corpus.no_documents(&report.skipped).into());

@@ -57,4 +57,28 @@ mod tests {
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
     }
+
+    #[test]
+    fn every_flag_that_a_message_can_name_exists() {
+        let mut command = super::Cli::command();
+        // Global options reach the subcommands when it is built.
+        command.build();
+        let commands = || std::iter::once(&command).chain(command.get_subcommands());
+        let flags: Vec<String> = commands()
+            .flat_map(clap::Command::get_arguments)
+            .filter_map(|argument| argument.get_long().map(|name| format!("--{name}")))
+            .collect();
+        for option in tamis::OPTIONS {
+            let flag = super::output::flag(option);
+            assert!(flags.contains(&flag), "{flag} does not exist");
+        }
+    }
+
+    #[test]
+    fn options_in_messages_are_flags() {
+        let message = "raise the option `max_record`, give the option `date_field=` or the option `quotes=false`";
+        let expected = "raise --max-record, give --date-field \"\" or --quotes false";
+        assert_eq!(super::output::flags(message), expected);
+        assert_eq!(super::output::flags("the option `set=a b`: no"), "--set \"a b\": no");
+    }
 }

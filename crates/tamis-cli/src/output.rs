@@ -44,7 +44,26 @@ pub(crate) fn print_error(error: &anyhow::Error) {
             message = format!("{message}: {cause}");
         }
     }
-    eprintln!("tamis: {message}");
+    eprintln!("tamis: {}", flags(&message));
+}
+
+/// A message of the library with its options as flags.
+pub(crate) fn flags(message: &str) -> String {
+    tamis::spell_options(message, |option, value| {
+        let flag = flag(option);
+        match value {
+            None => flag,
+            Some(value) if value.is_empty() || value.contains([' ', '(', '[', '\'', '*']) => {
+                format!("{flag} {value:?}")
+            }
+            Some(value) => format!("{flag} {value}"),
+        }
+    })
+}
+
+/// The flag of an option.
+pub(crate) fn flag(option: &str) -> String {
+    format!("--{}", option.replace('_', "-"))
 }
 
 /// Rows under a header, in any format.

@@ -315,12 +315,12 @@ fn a_corpus_with_one_label() {
 fn options_outside_their_range() {
     let folder = Folder::small();
     for (arguments, parts) in [
-        ("fit small.jsonl -o m --features 0", ["--features", "at least one feature"]),
+        ("fit small.jsonl -o m --features 0", ["--features", "at least 1"]),
         ("fit small.jsonl -o m --features some", ["--features", "all or auto"]),
         ("fit small.jsonl -o m --features=-3", ["--features", "all or auto"]),
-        ("fit small.jsonl -o m --folds 1", ["folds = 1", "two folds or more"]),
-        ("fit small.jsonl -o m --threshold scut --folds 0", ["folds = 0", "scut is tuned by cross-validation"]),
-        ("fit small.jsonl -o m --calibrate platt --folds 0", ["folds = 0", "platt is tuned by cross-validation"]),
+        ("fit small.jsonl -o m --folds 1", ["--folds 1", "two folds or more"]),
+        ("fit small.jsonl -o m --threshold scut --folds 0", ["--folds 0", "scut is tuned by cross-validation"]),
+        ("fit small.jsonl -o m --calibrate platt --folds 0", ["--folds 0", "platt is tuned by cross-validation"]),
         ("fit small.jsonl -o m --classifier svm(c=0)", ["--classifier", "c = 0"]),
         ("fit small.jsonl -o m --classifier svm(c=nan)", ["--classifier", "c = NaN"]),
         ("fit small.jsonl -o m --classifier knn(0)", ["--classifier", "from 1"]),
@@ -335,7 +335,7 @@ fn options_outside_their_range() {
         ("rank small.jsonl --by chi2max --resample 1", ["resamples = 1", "two or more"]),
         ("rank small.jsonl --by chi2max --by or --per-label", ["--per-label", "one --by"]),
         ("rank small.jsonl --by df --ngrams 0", ["ngrams = 0", "from 1"]),
-        ("rank small.jsonl --by df --char-ngrams 5-3", ["char-ngrams = 5-3", "ascending"]),
+        ("rank small.jsonl --by df --char-ngrams 5-3", ["--char-ngrams 5-3", "ascending"]),
         ("rank small.jsonl --by df --char-ngrams few", ["--char-ngrams", "3-5"]),
         ("rank small.jsonl --by df --min-length 9 --max-length 3", ["min-length = 9", "maximum"]),
         ("rank small.jsonl --by df --memory 1", ["memory", "raise"]),

@@ -90,7 +90,10 @@ fn classify_reads_pipes_and_gives_what_is_asked_for() {
     // Log posteriors: their exponentials add up to 1.
     let sum: f64 = line["ranked"].as_array().unwrap().iter().map(|r| r["score"].as_f64().unwrap().exp()).sum();
     assert!((sum - 1.0).abs() < 1e-9);
-    assert_eq!((&line["reasons"][0]["label"], &line["reasons"][0]["words"][0]["word"]), (&"sport".into(), &"goals".into()));
+    assert_eq!(
+        (&line["reasons"][0]["label"], &line["reasons"][0]["words"][0]["word"]),
+        (&"sport".into(), &"goals".into())
+    );
     let one = &folder.json_lines("classify small.model small.jsonl --top 1 --scores")[0];
     assert_eq!(one["ranked"].as_array().unwrap().len(), 1);
     // Probabilities where the model has them.

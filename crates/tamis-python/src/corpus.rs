@@ -1,5 +1,7 @@
 //! How a corpus is read, and the built-in one.
 
+use std::path::PathBuf;
+
 use pyo3::prelude::*;
 use serde::Deserialize;
 use tamis::Result;
@@ -22,6 +24,11 @@ pub(crate) struct Reading {
     split_field: Option<String>,
     date_field: Option<String>,
     label_separator: Option<String>,
+    max_record: Option<usize>,
+    quotes: Option<bool>,
+    label_prefix: Option<String>,
+    values: Option<String>,
+    qrels: Option<PathBuf>,
 }
 
 impl Reading {
@@ -39,8 +46,14 @@ impl Reading {
                 labels: self.labels_field,
                 split: self.split_field,
                 date: self.date_field,
+                texts: Vec::new(),
             },
             label_separator: self.label_separator.unwrap_or(default.label_separator),
+            max_record_bytes: self.max_record.unwrap_or(default.max_record_bytes),
+            quotes: self.quotes.unwrap_or(default.quotes),
+            label_prefix: self.label_prefix.unwrap_or(default.label_prefix),
+            values: self.values.as_deref().map_or(Ok(default.values), str::parse)?,
+            qrels: self.qrels,
             seed,
             ..default
         })
@@ -58,7 +71,7 @@ fn built_in(shape: &str, documents: u64, seed: u64) -> PyResult<(Vec<String>, Ve
         texts.push(match document.body {
             Body::Text(text) => text.into_owned(),
             Body::Tokens(tokens) => tokens.join(" "),
-            Body::Counts(_) => String::new(),
+            Body::Counts(_) | Body::Fields(_) => String::new(),
         });
         labels.push(document.labels.into_iter().map(std::borrow::Cow::into_owned).collect());
         test.push(document.part == Some(Part::Test));

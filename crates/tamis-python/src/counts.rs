@@ -86,7 +86,8 @@ impl PyCounts {
         let part = if all_parts { Counted::All } else { Counted::Training };
         let (contingency, report) = run(py, how, move |progress| {
             let corpus = open(&paths, &reading.options(1)?)?;
-            let (contingency, report) = count_contingency(corpus.batches()?, part, &options, progress)?;
+            let (contingency, report) =
+                count_contingency(corpus.batches_for(&options.text)?, part, &options, progress)?;
             if contingency.documents() == 0 {
                 return Err(corpus.no_documents(&report.skipped));
             }

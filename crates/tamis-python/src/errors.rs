@@ -3,7 +3,7 @@
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
-use tamis::Error;
+use tamis::{Error, spell_options};
 
 create_exception!(tamis, MalformedError, PyValueError, "A record or file does not follow its format.");
 create_exception!(tamis, UnknownNameError, PyValueError, "A name that is not known; the message lists the known ones.");
@@ -14,7 +14,7 @@ create_exception!(tamis, DamagedFileError, PyValueError, "A model or counts file
 
 /// The exception of an error. Those that scikit-learn users expect as `ValueError` are its subclasses.
 pub(crate) fn to_py(error: Error) -> PyErr {
-    let message = error.to_string();
+    let message = arguments(&error.to_string());
     match error {
         Error::Io { path, source } => match source.raw_os_error() {
             // Python chooses the subclass, such as FileNotFoundError, by the number.
@@ -29,6 +29,48 @@ pub(crate) fn to_py(error: Error) -> PyErr {
         Error::Interrupted => PyKeyboardInterrupt::new_err(message),
         _ => DataError::new_err(message),
     }
+}
+
+/// A message of the library with its options as arguments.
+fn arguments(message: &str) -> String {
+    spell_options(message, |option, value| {
+        let Some(argument) = argument(option) else {
+            let set = value.map_or(String::new(), |value| format!("={value}"));
+            return format!("`{option}{set}` of the command");
+        };
+        match value {
+            None => format!("{argument}="),
+            Some("true") => format!("{argument}=True"),
+            Some("false") => format!("{argument}=False"),
+            Some(value) if value.parse::<f64>().is_ok() => format!("{argument}={value}"),
+            Some(value) => format!("{argument}={value:?}"),
+        }
+    })
+}
+
+/// The argument that Python has for an option; the command alone has some.
+fn argument(option: &'static str) -> Option<&'static str> {
+    Some(match option {
+        "from" => "from_format",
+        "corpus" => "documents",
+        "set" => "change",
+        // A study that was stopped goes on whenever its folder is given again.
+        "resume" => "output",
+        "least_utility" | "parent" | "to" | "to_prefix" | "to_separator" => return None,
+        same => same,
+    })
+}
+
+/// The options that messages name, with the arguments that Python has for them.
+#[pyfunction]
+fn option_arguments() -> Vec<(&'static str, Option<&'static str>)> {
+    tamis::OPTIONS.iter().map(|option| (*option, argument(option))).collect()
+}
+
+/// A message as Python shows it.
+#[pyfunction]
+fn spell_message(message: &str) -> String {
+    arguments(message)
 }
 
 /// What the system says, without the number that Python adds itself.
@@ -49,6 +91,8 @@ pub(crate) fn json(value: &impl serde::Serialize) -> PyResult<String> {
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
+    m.add_function(wrap_pyfunction!(option_arguments, m)?)?;
+    m.add_function(wrap_pyfunction!(spell_message, m)?)?;
     m.add("MalformedError", py.get_type::<MalformedError>())?;
     m.add("UnknownNameError", py.get_type::<UnknownNameError>())?;
     m.add("ExpressionError", py.get_type::<ExpressionError>())?;

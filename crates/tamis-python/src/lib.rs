@@ -1,7 +1,8 @@
 //! `tamis._core`: the library as a Python module.
 //!
 //! Functions take arrays and strings, make one library call without the GIL, and hand arrays back. What a scikit-learn
-//! estimator is, is decided in `python/tamis`; what a result is, in the library. There is no logic here.
+//! estimator is, is decided in `python/tamis`; what a result is, in the library. Between the two stand conversions: arrays and
+//! Arrow columns to documents (`texts`), JSON to options (`fitting`, `corpus`), results to arrays and dictionaries.
 
 mod arrays;
 mod corpus;

@@ -11,72 +11,18 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyList, PyString, PyType};
 use rayon::prelude::*;
-use serde::Deserialize;
 use tamis::corpus::{BATCH_BYTES, Batch, Batches, Body, Document};
 use tamis::counts::{CountOptions, Csr, Vocabulary, count};
-use tamis::terms::{Digits, TextOptions, Words};
+use tamis::terms::{TextChoices, TextOptions};
 use tamis::{Error, Result};
 
 use crate::arrays::Sets;
 use crate::errors::{options, to_py};
 use crate::work::{How, run};
 
-/// Text to terms, as estimators say it.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TextParameters {
-    words: String,
-    lowercase: bool,
-    min_length: usize,
-    max_length: usize,
-    digits: String,
-    stop_words: Option<StopWords>,
-    stem: Option<String>,
-    ngrams: usize,
-    char_ngrams: Option<(usize, usize)>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum StopWords {
-    Language(String),
-    List(Vec<String>),
-}
-
-impl TextParameters {
-    pub(crate) fn options(self) -> Result<TextOptions> {
-        let words = Words::ALL.into_iter().find(|(name, _)| *name == self.words).map(|(_, words)| words);
-        let digits = Digits::ALL.into_iter().find(|(name, _)| *name == self.digits).map(|(_, digits)| digits);
-        let mut text = TextOptions {
-            words: words.ok_or_else(|| Error::unknown("kind of word", &self.words, Words::ALL.map(|(n, _)| n)))?,
-            lowercase: self.lowercase,
-            min_length: self.min_length,
-            max_length: self.max_length,
-            digits: digits.ok_or_else(|| Error::unknown("digits policy", &self.digits, Digits::ALL.map(|(n, _)| n)))?,
-            ngrams: self.ngrams,
-            char_ngrams: self.char_ngrams,
-            ..TextOptions::default()
-        };
-        match self.stop_words {
-            Some(StopWords::Language(language)) => text.stop_words = tamis::terms::stop_words(&language)?,
-            Some(StopWords::List(mut words)) => {
-                words.sort_unstable();
-                words.dedup();
-                text.stop_words = words;
-            }
-            None => {}
-        }
-        if let Some(language) = &self.stem {
-            text = text.stemmed(language)?;
-        }
-        text.validate()?;
-        Ok(text)
-    }
-}
-
 /// Text options from JSON.
 pub(crate) fn text_options(json: &str) -> PyResult<TextOptions> {
-    options::<TextParameters>(json)?.options().map_err(to_py)
+    options::<TextChoices>(json)?.options().map_err(to_py)
 }
 
 /// The texts of some documents.
@@ -315,6 +261,12 @@ impl Terms {
     /// As a list of strings.
     fn tolist(&self) -> Vec<&str> {
         self.0.iter().collect()
+    }
+
+    /// As people read them, where they were counted with these text options.
+    fn shown(&self, text: &str) -> PyResult<Vec<String>> {
+        let text = text_options(text)?;
+        Ok(self.0.iter().map(|term| text.shown(term).into_owned()).collect())
     }
 
     /// How to make it again: for pickle and copy.

@@ -65,7 +65,7 @@ impl From<tamis::Error> for Problem {
     fn from(error: tamis::Error) -> Self {
         match &error {
             tamis::Error::Unknown { .. } => Self::not_found(unknown(&error)),
-            tamis::Error::Data { .. } | tamis::Error::Invalid { .. } => Self::invalid(error.to_string()),
+            tamis::Error::Data { .. } | tamis::Error::Invalid { .. } => Self::invalid(keys(&error.to_string())),
             _ => {
                 // Paths of the disk are nobody's business; the log has them.
                 tracing::error!("{error}");
@@ -73,6 +73,14 @@ impl From<tamis::Error> for Problem {
             }
         }
     }
+}
+
+/// A message of the library with its options as keys of a JSON object.
+fn keys(message: &str) -> String {
+    tamis::spell_options(message, |option, value| match value {
+        None => format!("\"{option}\""),
+        Some(value) => format!("\"{option}\": {value:?}"),
+    })
 }
 
 /// Labels can be many: only near names are listed.
@@ -95,5 +103,16 @@ impl IntoResponse for Problem {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_keys() {
+        let problem = Problem::from(tamis::Error::invalid("features", 0, "at least one; see the option `by`"));
+        assert_eq!(problem.detail(), "\"features\": \"0\": at least one; see \"by\"");
     }
 }

@@ -10,7 +10,6 @@ use common::{best, data, peak_mb, report, with_threads};
 use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::corpus::{Batch, Batches, Body, Document, ReadOptions, open};
 use tamis::counts::{Contingency, CountOptions, count};
-use tamis::terms::{TextOptions, Words};
 use tamis::{Result, Silent};
 
 /// Texts in memory, as the peer has them.
@@ -66,10 +65,8 @@ fn main() {
     // Parts of the bench by name, all without one.
     let parts: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let wanted = |part: &str| parts.is_empty() || parts.iter().any(|p| p == part);
-    let options = CountOptions {
-        text: TextOptions { words: Words::Letters, ..TextOptions::default() },
-        ..CountOptions::default()
-    };
+    let options =
+        CountOptions { text: "words(kind=letters)".parse().expect("an expression"), ..CountOptions::default() };
     for (name, load) in [("advisories", advisories as fn() -> Vec<String>), ("20news", newsgroups)] {
         if !wanted(name) {
             continue;

@@ -19,6 +19,7 @@ fn main() -> tamis::Result<()> {
             bytes += match &document.body {
                 Body::Text(text) => text.len() as u64,
                 Body::Tokens(tokens) => tokens.iter().map(|token| token.len() as u64).sum(),
+                Body::Fields(fields) => fields.iter().map(|(_, text)| text.len() as u64).sum(),
                 Body::Counts(counts) => counts.len() as u64,
             };
             Ok(())

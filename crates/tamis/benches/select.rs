@@ -9,7 +9,6 @@ use tamis::Silent;
 use tamis::corpus::{Encoding, ReadOptions, open};
 use tamis::counts::{Contingency, CountOptions, Counts, count};
 use tamis::features::{Selector, rank_all};
-use tamis::terms::{TextOptions, Words};
 
 const ALL: [&str; 13] = [
     "df",
@@ -28,10 +27,8 @@ const ALL: [&str; 13] = [
 ];
 
 fn counts(path: PathBuf, encoding: Option<Encoding>) -> Counts {
-    let options = CountOptions {
-        text: TextOptions { words: Words::Letters, ..TextOptions::default() },
-        ..CountOptions::default()
-    };
+    let options =
+        CountOptions { text: "words(kind=letters)".parse().expect("an expression"), ..CountOptions::default() };
     let corpus = open(&[path], &ReadOptions { encoding, ..ReadOptions::default() }).expect("a corpus");
     count(corpus.batches().expect("batches"), &options, &Silent).expect("counts").0
 }

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         tokens += match document.body {
             Body::Tokens(tokens) => tokens.len() as u64,
             Body::Text(text) => text.split_whitespace().count() as u64,
-            Body::Counts(_) => 0,
+            Body::Counts(_) | Body::Fields(_) => 0,
         };
     }
     let generated = start.elapsed();
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut words: Vec<&str> = match &document.body {
             Body::Tokens(tokens) => tokens.iter().map(|t| &**t).collect(),
             Body::Text(text) => text.split(|c: char| !c.is_ascii_alphabetic()).filter(|w| !w.is_empty()).collect(),
-            Body::Counts(_) => Vec::new(),
+            Body::Counts(_) | Body::Fields(_) => Vec::new(),
         };
         words.sort_unstable();
         words.dedup();
@@ -110,6 +110,7 @@ fn write_json(document: &Document<'_>, line: &mut Vec<u8>) -> io::Result<()> {
             line.write_all(b",\"tokens\":")?;
             serde_json::to_writer(&mut *line, tokens)?;
         }
+        Body::Fields(_) => {}
         Body::Counts(counts) => {
             line.write_all(b",\"counts\":")?;
             serde_json::to_writer(&mut *line, counts)?;

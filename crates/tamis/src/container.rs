@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Integers are little-endian. Opening verifies every byte: header and sections by their hashes, gaps by being zero,
-//! the end by the length. Sections are used where they lie in the memory map, without copies.
+//! the end by the length. The file is read whole: what takes a section makes its own structures of it.
 //!
 //! In small files (asked for by the writer) a section is compressed with Zstandard where that helps. The last byte of
 //! its name, a blank otherwise, is then a digit: the width of the numbers whose first, second, … bytes were put
@@ -20,11 +20,10 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::{Error, Result};
@@ -168,7 +167,7 @@ fn padded<const N: usize>(name: &str) -> [u8; N] {
     out
 }
 
-/// Bytes held as wide integers, so that sections are aligned as in a map.
+/// Bytes held as wide integers, so that sections, which begin at multiples of 64, are aligned for any number.
 struct Held(Vec<u128>, usize);
 
 impl Held {
@@ -178,14 +177,19 @@ impl Held {
         Self(words, bytes.len())
     }
 
-    fn bytes(&self) -> &[u8] {
-        &self.0.as_bytes()[..self.1]
+    /// Reads a file to its end.
+    fn read(mut file: File) -> io::Result<Self> {
+        let data = file.metadata()?;
+        if !data.is_file() {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            return Ok(Self::new(&bytes));
+        }
+        let length = usize::try_from(data.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        let mut held = Self(vec![0u128; length.div_ceil(16)], length);
+        file.read_exact(&mut held.0.as_mut_bytes()[..length])?;
+        Ok(held)
     }
-}
-
-enum Bytes {
-    Mapped(Mmap),
-    Held(Held),
 }
 
 /// Where a section's content is.
@@ -194,21 +198,18 @@ enum Section {
     Unpacked(Held),
 }
 
-impl std::ops::Deref for Bytes {
+impl std::ops::Deref for Held {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match self {
-            Self::Mapped(map) => map,
-            Self::Held(held) => held.bytes(),
-        }
+        &self.0.as_bytes()[..self.1]
     }
 }
 
 /// An opened, verified file.
 pub(crate) struct Container {
     path: PathBuf,
-    bytes: Bytes,
+    bytes: Held,
     version: u32,
     /// Name, size in the file, content.
     sections: Vec<(String, usize, Section)>,
@@ -237,20 +238,15 @@ impl Container {
                 reason: format!("a folder; a {kind} file is needed here"),
             });
         }
-        // SAFETY: the map is read only. Files are replaced by renaming, never written in place, so what is mapped
-        // does not change; a foreign program that truncates the file under us could still end the process, as with
-        // any memory-mapped file.
-        #[allow(unsafe_code)]
-        let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;
-        Self::verified(path, Bytes::Mapped(map), kind, newest)
+        Self::verified(path, Held::read(file).map_err(|e| Error::io(path, e))?, kind, newest)
     }
 
     /// Verifies a file that is in memory already; `path` is for messages.
     pub(crate) fn from_bytes(path: &Path, bytes: &[u8], kind: &str, newest: u32) -> Result<Self> {
-        Self::verified(path, Bytes::Held(Held::new(bytes)), kind, newest)
+        Self::verified(path, Held::new(bytes), kind, newest)
     }
 
-    fn verified(path: &Path, bytes: Bytes, kind: &str, newest: u32) -> Result<Self> {
+    fn verified(path: &Path, bytes: Held, kind: &str, newest: u32) -> Result<Self> {
         let bad = |reason: String| Error::File { path: path.to_owned(), reason };
         let damaged = |what: String| bad(format!("damaged: {what}; fetch or make the file again"));
         if cfg!(target_endian = "big") {
@@ -339,7 +335,7 @@ impl Container {
             .find(|(n, ..)| n == name)
             .map(|(_, _, section)| match section {
                 Section::InFile(range) => &self.bytes[range.clone()],
-                Section::Unpacked(held) => held.bytes(),
+                Section::Unpacked(held) => held,
             })
             .ok_or_else(|| self.error(format!("section {name} is missing")))
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::option::{OPTIONS, mention};
+
 /// Result with the library's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -79,9 +81,9 @@ pub enum Error {
         reason: String,
     },
     /// An option outside its range, or options that exclude each other.
-    #[error("{option} = {value}: {reason}")]
+    #[error("{}: {reason}", setting(option, value))]
     Invalid {
-        /// The option, as the user writes it.
+        /// The option; of [`OPTIONS`](crate::OPTIONS) where the user has it.
         option: String,
         /// The value given.
         value: String,
@@ -161,6 +163,11 @@ impl Error {
             _ => true,
         }
     }
+}
+
+/// An option and its value; those that users have are written so that skins find them.
+fn setting(option: &str, value: &str) -> String {
+    if OPTIONS.contains(&option) { mention(option, value) } else { format!("{option} = {value}") }
 }
 
 fn suggestion(nearest: &[String], known: &[String]) -> String {

@@ -61,7 +61,9 @@ pub mod registry;
 mod container;
 mod error;
 mod named;
+mod option;
 mod progress;
 
 pub use error::{Error, Place, Result};
+pub use option::{OPTIONS, spell_options};
 pub use progress::{Progress, Silent, Stoppable};

@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use tamis::Silent;
 use tamis::corpus::{Body, Document, InMemory, Part};
 use tamis::counts::{Contingency, CountOptions, Counted, Counts, count, count_contingency};
-use tamis::terms::TextOptions;
 
 fn document(number: usize, text: String, labels: Vec<String>) -> Document<'static> {
     Document {
@@ -47,7 +46,7 @@ proptest! {
         texts in prop::collection::vec(("[a-dA-D ]{0,30}", prop::collection::vec("[x-z]", 0..3)), 0..20)
     ) {
         let options = CountOptions {
-            text: TextOptions { min_length: 1, ..TextOptions::default() }, ..CountOptions::default()
+            text: "words(min=1)".parse().unwrap(), ..CountOptions::default()
         };
         let counts = counted(corpus(&texts), &options);
         prop_assert_eq!(counts.len(), texts.len());

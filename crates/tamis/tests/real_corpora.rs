@@ -48,6 +48,7 @@ fn totals(folder: &str, options: &ReadOptions) -> Option<Totals> {
             match document.body {
                 Body::Text(text) => totals.bytes += text.len(),
                 Body::Tokens(tokens) => totals.bytes += tokens.iter().map(|t| t.len()).sum::<usize>(),
+                Body::Fields(_) => {}
                 Body::Counts(counts) => {
                     assert!(counts.iter().all(|(_, n)| *n == 1));
                     totals.terms.extend(counts.into_iter().map(|(t, _)| t.into_owned()));
@@ -98,7 +99,10 @@ fn newsgroups_by_date() {
 fn newsgroups_need_their_encoding() {
     let Some(path) = data("20news-bydate") else { return };
     let error = open(&[path], &ReadOptions::default()).unwrap().for_each(|_| Ok(())).unwrap_err().to_string();
-    assert!(error.contains(": not UTF-8: byte 0x") && error.ends_with("such as --encoding latin1"), "{error}");
+    assert!(
+        error.contains(": not UTF-8: byte 0x") && error.ends_with("such as the option `encoding=latin1`"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -144,7 +148,7 @@ fn rcv1_vectors() {
     assert!(
         error.ends_with(
             "rcv1-15k.svm:1: \"440:0.037683\": not a whole number, though the values are read as counts; \
-             weights need --values presence"
+             weights need the option `values=presence`"
         ),
         "{error}"
     );

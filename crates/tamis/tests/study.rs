@@ -371,7 +371,7 @@ list = ["RPrec"]
         run(&plan_, Some(&counts), 1, &mut sink, &Silent).unwrap();
         drop(sink);
         let error = |result: Result<Folder>| result.unwrap_err().to_string();
-        assert!(error(Folder::create(path, &plan_, SMALL, 1, note(&counts))).contains("--resume"));
+        assert!(error(Folder::create(path, &plan_, SMALL, 1, note(&counts))).contains("the option `resume`"));
         let text = SMALL.replace("\"ig@1\"", "\"ig@2\"").replace("[3, 20]", "[3, 30]");
         let refused = error(Folder::resume(path, &plan(&text), &text, 1, note(&counts)));
         assert!(refused.contains("- \"ig@1\"\n+ \"ig@2\"") && refused.contains("- 20\n+ 30"), "{refused}");

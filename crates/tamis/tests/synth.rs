@@ -23,7 +23,7 @@ fn words(document: &Document<'_>) -> Vec<String> {
             text.split(|c: char| !c.is_ascii_alphabetic()).filter(|w| w.len() > 1).map(str::to_lowercase).collect()
         }
         Body::Tokens(tokens) => tokens.iter().map(ToString::to_string).collect(),
-        Body::Counts(_) => panic!("counts are not generated"),
+        Body::Counts(_) | Body::Fields(_) => panic!("neither counts nor fields are generated"),
     }
 }
 

@@ -72,6 +72,26 @@ fn the_formats_are_told_apart() {
 }
 
 #[test]
+fn a_label_called_root_is_a_label() {
+    let plant = [edge("plant", None), edge("root", Some("plant")), edge("stem", Some("plant"))];
+    for text in ["root\tplant\nstem\tplant\n", "stem\tplant\tThe stem\nroot\tplant\tThe root\n"] {
+        assert_eq!(edges(&read(text).unwrap()), plant, "{text}");
+    }
+    let chain = [edge("hair", Some("root")), edge("plant", None), edge("root", Some("plant"))];
+    assert_eq!(edges(&read("root\tplant\nhair\troot\n").unwrap()), chain);
+    let up = [edge("plant", None), edge("root", Some("stem")), edge("stem", Some("plant"))];
+    assert_eq!(edges(&read("stem\tplant\nroot\tstem\n").unwrap()), up);
+    let two = [edge("flower", None), edge("Plant", None), edge("Root", Some("Plant")), edge("rose", Some("flower"))];
+    let mut read_two = edges(&read("Root\tPlant\nrose\tflower\n").unwrap());
+    read_two.sort_by_key(|(child, _)| child.to_lowercase());
+    assert_eq!(read_two, two);
+    // The virtual root, in RCV1's way.
+    let below = [edge("a", None), edge("b", Some("a"))];
+    assert_eq!(edges(&read("Root\ta\na\tb\n").unwrap()), below);
+    assert_eq!(edges(&read("root\ta\tc\na\tb\n").unwrap()), [below[0].clone(), below[1].clone(), edge("c", None)]);
+}
+
+#[test]
 fn what_is_not_a_forest_is_refused_with_the_nodes_named() {
     assert_eq!(
         message("a\tb\nb\tc\nc\ta\n"),
@@ -82,7 +102,7 @@ fn what_is_not_a_forest_is_refused_with_the_nodes_named() {
     assert_eq!(
         message(several),
         "tree.tsv:4: \"x\" has several parents: p (line 3) and q; a taxonomy is a forest; \
-         correct it, or take the first parent (--parent first)"
+         correct it, or take the first parent (the option `parent=first`)"
     );
     let first = TaxonomyOptions { parents: ParentPolicy::First, ..TaxonomyOptions::default() };
     let t = Taxonomy::read(several.as_bytes(), "-", &first).unwrap();

@@ -191,7 +191,7 @@ fn nonsense_is_refused_with_a_reason() {
     let message = |options: Options| select(&table, Method::Tsa, &options).unwrap_err().to_string();
     for step in [0.0, -0.5, 1.5, f64::NAN] {
         let text = message(Options { step: Some(step), ..Options::default() });
-        assert!(text.starts_with("step = ") && text.contains("above 0 and at most 1"), "{text}");
+        assert!(text.starts_with("the option `step=") && text.contains("above 0 and at most 1"), "{text}");
     }
     assert!(message(Options { keep: 1.5, ..Options::default() }).contains("keep = 1.5: must lie in [0,1]"));
     assert!(message(Options { utility: Utility::F(-1.0), ..Options::default() }).contains("positive number"));

@@ -58,7 +58,7 @@ fn refusals() {
     let known = corpus(&[vec!["a.b"]]);
     let documents = NodeDocuments::new(&t, &known, &[0]).unwrap();
     let one = TrainingOptions { per_node: Some(1), ..TrainingOptions::default() };
-    assert!(documents.training_sets(&one).unwrap_err().to_string().starts_with("per-node = 1:"));
+    assert!(documents.training_sets(&one).unwrap_err().to_string().starts_with("the option `per_node=1`:"));
     for &policy in NegativePolicy::ALL {
         assert_eq!(policy.to_string().parse::<NegativePolicy>().unwrap(), policy);
         assert_eq!(serde_json::to_string(&policy).unwrap(), format!("\"{policy}\""));

@@ -13,7 +13,7 @@ use tamis::model::{FitOptions, Model, Ranker};
 use tamis::terms::TextOptions;
 
 fn text_options() -> TextOptions {
-    TextOptions { ngrams: 2, ..TextOptions::default() }
+    "words(1-2)".parse().unwrap()
 }
 
 fn corpus() -> Counts {

@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let model = Model::read(&args.model)?;
-    let documents = open(&args.documents, &args.read, global)?.batches()?;
+    let documents = open(&args.documents, &args.read, global)?.batches_for(&model.text)?;
     let how = How {
         best: args.top,
         ranked: if args.scores { args.top.unwrap_or(usize::MAX) } else { 0 },

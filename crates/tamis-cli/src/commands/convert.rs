@@ -6,7 +6,7 @@ use tamis::corpus::{Format, WriteOptions, Writer};
 
 use crate::corpus_args::{ReadArgs, open};
 use crate::global::Global;
-use crate::output::grouped;
+use crate::output::{flags, grouped};
 
 /// Convert a corpus to another format; the ending of OUT says which, and the compression.
 #[derive(clap::Args)]
@@ -23,16 +23,19 @@ pub(crate) struct Args {
     /// What separates labels in a column that is written.
     #[arg(long, value_name = "TEXT", default_value = ";")]
     to_separator: String,
+    /// What labels begin with in fastText lines that are written.
+    #[arg(long, value_name = "TEXT", default_value = "__label__")]
+    to_prefix: String,
 }
 
 pub(crate) fn run(mut args: Args, global: &Global) -> anyhow::Result<()> {
     let output = args.paths.pop().unwrap_or_default();
-    let options = WriteOptions { to: args.to, label_separator: args.to_separator.clone(), ..WriteOptions::default() };
+    let options = WriteOptions { to: args.to, label_separator: args.to_separator, label_prefix: args.to_prefix };
     let corpus = open(&args.paths, &args.read, global)?;
     let mut writer = create(&output, &options)?;
     let tally = corpus.for_each(|document| writer.write(&document))?;
     if tally.skipped.count > 0 {
-        tracing::warn!("{}", tally.skipped);
+        tracing::warn!("{}", flags(&tally.skipped.to_string()));
     }
     // Not inside the message, which is made only when somebody wants to see it.
     let written = writer.finish()?;

@@ -76,7 +76,7 @@ pub(super) fn judge(
     global: &Global,
 ) -> anyhow::Result<Quality> {
     let corpus = open(corpus, read, global)?;
-    let quality = model.evaluate(corpus.batches()?, options, &global.progress())?;
+    let quality = model.evaluate(corpus.batches_for(&model.text)?, options, &global.progress())?;
     if quality.evaluation.documents_without_truth() == quality.evaluation.documents() {
         return Err(corpus.no_labels().into());
     }

@@ -68,6 +68,9 @@ fn size(text: &str) -> tamis::Result<Wanted> {
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let counting = args.text.options()?;
     let counts = labelled_counts(&args.corpus.open(global)?, &counting, global)?;
+    if let Some(warning) = counts.without_terms(&counts.training()) {
+        tracing::warn!("{warning}");
+    }
     let options = FitOptions {
         by: args.by,
         features: args.features.0,

@@ -79,6 +79,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     fact("documents a label", spread(&summary.label_sizes));
     fact("tokens", grouped(summary.tokens));
     fact("distinct terms", n(summary.terms));
+    let scripts = summary.scripts.iter().map(|s| format!("{} ({} documents)", s.script, n(s.documents)));
+    fact("terms", options.text.to_string());
+    fact("scripts", scripts.collect::<Vec<_>>().join(", "));
+    fact("documents without a term", n(summary.empty.len()));
     fact("terms in one document", n(summary.single_document_terms));
     fact("tokens a document", spread(&summary.lengths));
     fact("distinct terms a document", spread(&summary.distinct));
@@ -180,7 +184,7 @@ fn counts_file(path: &Path, format: Format, global: &Global) -> anyhow::Result<(
     ] {
         rows.push([what.to_owned(), grouped(value)]);
     }
-    rows.push(["text options".to_owned(), serde_json::to_string(&text)?]);
+    rows.push(["text options".to_owned(), text.to_string()]);
     crate::output::print_rows(&rows, format, global)
 }
 

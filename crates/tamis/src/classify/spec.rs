@@ -123,7 +123,7 @@ fn neighbours(text: &str, default: KnnOptions) -> Result<ClassifierSpec> {
     let inside = rest.strip_suffix(')').map(|s| s.trim().trim_start_matches("k="));
     match inside.and_then(|s| s.parse::<usize>().ok()) {
         Some(0) | None => {
-            Err(Error::invalid("classifier", text, "the number of neighbours is a whole number from 1, as in knn(100)"))
+            Err(Error::invalid("knn", text, "the number of neighbours is a whole number from 1, as in knn(100)"))
         }
         Some(k) => Ok(ClassifierSpec::Knn(KnnOptions { k, ..default })),
     }

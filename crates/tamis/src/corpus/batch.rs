@@ -23,6 +23,11 @@ pub trait Batches: Send {
     fn on_error(&self) -> OnError {
         OnError::Stop
     }
+
+    /// The fields that were seen so far, to name them where one is missed; only known where documents have named fields.
+    fn fields(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Some consecutive documents of a corpus, not yet parsed.
@@ -80,6 +85,10 @@ impl Batches for Peeked {
             Some(batch) => Ok(Some(batch)),
             None => self.rest.next_batch(),
         }
+    }
+
+    fn fields(&self) -> Vec<String> {
+        self.rest.fields()
     }
 
     fn on_error(&self) -> OnError {

@@ -212,7 +212,7 @@ impl Blocks {
                     let place = Place::line(&self.source.path, self.line);
                     self.tail.clear();
                     let reason = "a quoted field begins in this record and never ends; double the quotes within \
-                                  fields, or read quotes as plain characters with --no-quotes"
+                                  fields, or read quotes as plain characters with the option `quotes=false`"
                         .into();
                     return Piece::Bad(BadRecord { place, reason });
                 }
@@ -265,13 +265,13 @@ impl Blocks {
 
 /// The error for a file with the mark of UTF-16.
 pub(crate) fn utf16(path: &Path) -> Error {
-    Error::malformed_file(path, "the file is UTF-16, not UTF-8; read it with --encoding utf-16")
+    Error::malformed_file(path, "the file is UTF-16, not UTF-8; read it with the option `encoding=utf-16`")
 }
 
 /// The message for a record beyond the bound.
 pub(crate) fn too_long(limit: usize) -> String {
     let bound = if limit.is_multiple_of(1 << 20) { format!("{} MiB", limit >> 20) } else { format!("{limit} bytes") };
-    format!("the record is longer than {bound}; raise --max-record if it is really one document")
+    format!("the record is longer than {bound}; raise the option `max_record` if it is really one document")
 }
 
 /// What the reader of a file knows beside its records.

@@ -20,6 +20,7 @@ pub(crate) struct Csv {
     quotes: bool,
     /// Label separator; empty: the field is one label.
     separator: String,
+    fields: Fields,
     header: Vec<String>,
     /// Column and role, for the columns that are read.
     roles: Vec<(usize, Role)>,
@@ -34,8 +35,15 @@ impl Csv {
         fields: &Fields,
         first: &mut Block,
     ) -> Result<Self> {
-        let mut csv =
-            Self { context, delimiter, quotes, separator: separator.to_owned(), header: Vec::new(), roles: Vec::new() };
+        let mut csv = Self {
+            context,
+            delimiter,
+            quotes,
+            separator: separator.to_owned(),
+            fields: fields.clone(),
+            header: Vec::new(),
+            roles: Vec::new(),
+        };
         let line = first.line;
         let mut record = ByteRecord::new();
         let mut reader = csv.reader(first.bytes());
@@ -78,25 +86,26 @@ impl Csv {
             part: self.context.part,
             date: None,
         };
-        let mut has_text = false;
+        let (mut text, mut named_texts) = (None, Vec::new());
         for &(column, role) in &self.roles {
             let value = self.context.text(line, &record[column])?;
             let named = |reason: String| error(format!("{:?} {reason}", self.header[column]));
             match role {
                 Role::Id => document.id = value.trim().into(),
-                Role::Text => {
-                    document.body = Body::Text(value.into());
-                    has_text = true;
-                }
-                Role::Tokens if !has_text => {
+                Role::Text => text = Some(value.into()),
+                Role::Field(at) => named_texts.push((at, value.into())),
+                Role::Tokens => {
                     document.body = Body::Tokens(value.split_whitespace().map(Cow::Borrowed).collect());
                 }
-                Role::Tokens | Role::Counts => {}
+                Role::Counts => {}
                 Role::Labels if self.separator.is_empty() => document.labels.push(value.into()),
                 Role::Labels => document.labels.extend(value.split(&*self.separator).map(Cow::Borrowed)),
                 Role::Split => document.part = part_of(value).map_err(named)?.or(document.part),
                 Role::Date => document.date = date_of(value.trim().into()).map_err(named)?,
             }
+        }
+        if let Some(body) = self.fields.body(text, named_texts) {
+            document.body = body;
         }
         tidy_labels(&mut document.labels);
         if document.id.is_empty() {

@@ -106,7 +106,9 @@ pub(crate) fn of_source(source: &mut Source, from: Option<Format>, prefix: &str)
     if ending != Compression::Plain && compression == Compression::Plain {
         return Err(Error::malformed_file(
             &path,
-            format!("the ending says {ending}, but the content is not compressed; rename the file, or give --from"),
+            format!(
+                "the ending says {ending}, but the content is not compressed; rename the file, or give the option `from`"
+            ),
         ));
     }
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
@@ -118,7 +120,10 @@ pub(crate) fn of_source(source: &mut Source, from: Option<Format>, prefix: &str)
             Look::Surely(format) | Look::Maybe(format) => Ok(format),
             Look::Unknown => Err(Error::malformed_file(
                 &path,
-                format!("neither the ending nor the content tells the format; give it with --from ({})", names()),
+                format!(
+                    "neither the ending nor the content tells the format; give it with the option `from` ({})",
+                    names()
+                ),
             )),
         };
     };
@@ -136,12 +141,12 @@ pub(crate) fn of_source(source: &mut Source, from: Option<Format>, prefix: &str)
             "is one JSON list; write one object in each line (jq -c '.[]')".to_owned()
         }
         Look::Surely(seen) | Look::Maybe(seen) => {
-            format!("looks like {seen}; rename the file, or give --from {seen}")
+            format!("looks like {seen}; rename the file, or give the option `from={seen}`")
         }
         Look::Unknown => {
             let begin = String::from_utf8_lossy(&head[..head.len().min(200)]).into_owned();
             let begin = begin.lines().next().unwrap_or_default().to_owned();
-            format!("begins with {}; give its format with --from", quoted(&begin))
+            format!("begins with {}; give its format with the option `from`", quoted(&begin))
         }
     };
     Err(Error::malformed_file(&path, format!("the ending says {named}, but the content {advice}")))
@@ -198,7 +203,7 @@ pub(crate) fn of_folder(root: &Path, from: Option<Format>, prefix: &str) -> Resu
         [one, ..] => {
             let all: Vec<String> = formats.iter().map(ToString::to_string).collect();
             nothing(&format!(
-                "the folder holds files of several formats ({}); choose one, as with --from {one}",
+                "the folder holds files of several formats ({}); choose one, as with the option `from={one}`",
                 all.join(", ")
             ))
         }
@@ -220,11 +225,12 @@ fn by_sniffing(root: &Path, found: &[Found], from: Option<Format>, prefix: &str)
         let kind = from.map_or("corpus".to_owned(), |format| format!("{format} file"));
         return Err(Error::malformed_file(
             root,
-            format!("no {kind} was found in the folder; name the file, or give its format with --from"),
+            format!("no {kind} was found in the folder; name the file, or give its format with the option `from`"),
         ));
     };
     if let Some((other, _)) = listed.iter().find(|(other, _)| *other != format) {
-        let reason = format!("the folder holds files of several formats ({format}, {other}); choose one with --from");
+        let reason =
+            format!("the folder holds files of several formats ({format}, {other}); choose one with the option `from`");
         return Err(Error::malformed_file(root, reason));
     }
     Ok(Folder::Files(format, listed.into_iter().map(|(_, file)| file).collect()))

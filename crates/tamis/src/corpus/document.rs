@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::terms::TEXT_FIELD;
+
 /// The part of a given split that a document belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -23,6 +25,20 @@ pub enum Body<'a> {
     Tokens(Vec<Cow<'a, str>>),
     /// Ready terms with their counts (svmlight); order is lost, nothing is stemmed.
     Counts(Vec<(Cow<'a, str>, u32)>),
+    /// Several running texts with the names of their fields, such as title and body.
+    Fields(Vec<(Cow<'a, str>, Cow<'a, str>)>),
+}
+
+impl Body<'_> {
+    /// The running text of a field; a text without a name is the field `text`.
+    #[inline]
+    pub fn field(&self, name: &str) -> Option<&str> {
+        match self {
+            Self::Text(text) => (name == TEXT_FIELD).then_some(text),
+            Self::Fields(fields) => fields.iter().find(|(field, _)| field == name).map(|(_, text)| text.as_ref()),
+            Self::Tokens(_) | Self::Counts(_) => None,
+        }
+    }
 }
 
 /// One document. Fields borrow from the batch it was read from where they can.
@@ -50,6 +66,7 @@ impl Document<'_> {
                 Body::Text(text) => Body::Text(own(text)),
                 Body::Tokens(tokens) => Body::Tokens(tokens.into_iter().map(own).collect()),
                 Body::Counts(counts) => Body::Counts(counts.into_iter().map(|(t, n)| (own(t), n)).collect()),
+                Body::Fields(texts) => Body::Fields(texts.into_iter().map(|(f, t)| (own(f), own(t))).collect()),
             },
             labels: self.labels.into_iter().map(own).collect(),
             part: self.part,

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::Part;
+use super::{Body, Part};
+use crate::terms::TEXT_FIELD;
 
 /// Names of the fields (JSONL) or columns (CSV, TSV, Parquet) to read. `None` takes the usual names; an empty name
 /// leaves the field unread.
@@ -24,6 +25,9 @@ pub struct Fields {
     pub split: Option<String>,
     /// ISO 8601 date; usually `date`.
     pub date: Option<String>,
+    /// Fields that terms are made of, where they are named ([`crate::terms::TextOptions::fields`]); `text` among them is the
+    /// field of the running text. Empty: only the text is read.
+    pub texts: Vec<String>,
 }
 
 /// What a field is read as.
@@ -37,18 +41,21 @@ pub(crate) enum Role {
     Labels,
     Split,
     Date,
+    /// A text that the terms expression names, by its number in [`Fields::texts`].
+    Field(usize),
 }
 
 impl Role {
     /// The option that names the field.
     pub(crate) fn option(self) -> &'static str {
         match self {
-            Self::Id => "--id-field",
-            Self::Text => "--text-field",
-            Self::Tokens | Self::Counts => "--tokens-field",
-            Self::Labels => "--labels-field",
-            Self::Split => "--split-field",
-            Self::Date => "--date-field",
+            Self::Id => "id_field",
+            Self::Text => "text_field",
+            Self::Tokens | Self::Counts => "tokens_field",
+            Self::Labels => "labels_field",
+            Self::Split => "split_field",
+            Self::Date => "date_field",
+            Self::Field(_) => "terms",
         }
     }
 }
@@ -63,7 +70,33 @@ impl Fields {
             Role::Labels => self.labels.as_deref(),
             Role::Split => self.split.as_deref(),
             Role::Date => self.date.as_deref(),
+            Role::Field(at) => self.texts.get(at).map(String::as_str),
         }
+    }
+
+    /// The named texts other than the running text.
+    fn named(&self) -> impl Iterator<Item = Role> {
+        self.texts.iter().enumerate().filter(|(_, name)| *name != TEXT_FIELD).map(|(at, _)| Role::Field(at))
+    }
+
+    /// Whether a field is needed: where texts are named, no other one is read.
+    fn reads(&self, role: Role) -> bool {
+        match role {
+            Role::Text => self.texts.is_empty() || self.texts.iter().any(|name| name == TEXT_FIELD),
+            Role::Tokens | Role::Counts => self.texts.is_empty(),
+            _ => true,
+        }
+    }
+
+    /// The body of a document that has these texts; none where it has none of them.
+    pub(crate) fn body<'a>(&self, text: Option<Cow<'a, str>>, named: Vec<(usize, Cow<'a, str>)>) -> Option<Body<'a>> {
+        if self.texts.is_empty() {
+            return text.map(Body::Text);
+        }
+        let text = text.map(|text| (Cow::Borrowed(TEXT_FIELD), text));
+        let named = named.into_iter().map(|(at, text)| (Cow::Owned(self.texts[at].clone()), text));
+        let fields: Vec<_> = text.into_iter().chain(named).collect();
+        (!fields.is_empty()).then_some(Body::Fields(fields))
     }
 
     /// The names to look for, by role.
@@ -83,14 +116,14 @@ impl Fields {
                 names.push((name.to_owned(), role));
             }
         };
-        // Names given by the user come first: "--text-field labels" then takes that name from the labels.
-        for (role, _) in USUAL {
-            if let Some(name) = self.given(role) {
+        // Names given by the user come first: a text field called `labels` then takes that name from the labels.
+        for role in USUAL.into_iter().map(|(role, _)| role).chain(self.named()) {
+            if let Some(name) = self.given(role).filter(|_| self.reads(role)) {
                 add(name, role);
             }
         }
         for (role, usual) in USUAL {
-            if self.given(role).is_none() {
+            if self.given(role).is_none() && self.reads(role) {
                 for name in usual {
                     add(name, role);
                 }
@@ -103,6 +136,8 @@ impl Fields {
     pub(crate) fn demanded(&self) -> impl Iterator<Item = (&str, Role)> {
         [Role::Id, Role::Text, Role::Tokens, Role::Labels, Role::Split, Role::Date]
             .into_iter()
+            .chain(self.named())
+            .filter(|role| self.reads(*role))
             .filter_map(|role| self.given(role).filter(|name| !name.is_empty()).map(|name| (name, role)))
     }
 }
@@ -116,7 +151,7 @@ impl Fields {
             exact.or_else(|| header.iter().position(|column| column.eq_ignore_ascii_case(name)))
         };
         if let Some((name, role)) = self.demanded().find(|(name, _)| position(name).is_none()) {
-            return Err(format!("no column {name:?} ({}); {}", role.option(), columns()));
+            return Err(format!("no column {name:?} (the option `{}`); {}", role.option(), columns()));
         }
         let mut roles: Vec<(usize, Role)> = Vec::new();
         for (name, role) in self.names() {
@@ -125,10 +160,10 @@ impl Fields {
                 roles.push((at, role));
             }
         }
-        if roles.iter().any(|(_, role)| matches!(role, Role::Text | Role::Tokens)) {
+        if roles.iter().any(|(_, role)| matches!(role, Role::Text | Role::Tokens | Role::Field(_))) {
             Ok(roles)
         } else {
-            Err(format!("no column \"text\"; {}; name the one with the text with --text-field", columns()))
+            Err(format!("no column \"text\"; {}; name the one with the text with the option `text_field`", columns()))
         }
     }
 }
@@ -209,7 +244,7 @@ pub(crate) fn date_of(date: Cow<'_, str>) -> Result<Option<Cow<'_, str>>, String
         Ok(Some(date))
     } else {
         Err(format!(
-            "must be a date that sorts as text, such as 2024-05-31, found {}; to leave it unread give --date-field \"\"",
+            "must be a date that sorts as text, such as 2024-05-31, found {}; to leave it unread give the option `date_field=`",
             quoted(&date)
         ))
     }

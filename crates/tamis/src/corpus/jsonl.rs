@@ -20,12 +20,13 @@ use crate::Result;
 
 pub(crate) struct Jsonl {
     context: FileContext,
+    fields: Fields,
     names: Vec<(String, Role)>,
 }
 
 impl Jsonl {
     pub(crate) fn new(context: FileContext, fields: &Fields) -> Self {
-        Self { context, names: fields.names() }
+        Self { context, names: fields.names(), fields: fields.clone() }
     }
 }
 
@@ -43,8 +44,8 @@ impl ParseLine for Jsonl {
             Object { names: &self.names }.deserialize(&mut json).and_then(|record| json.end().map(|()| record));
         let why = || self.context.error(number, explain(line, &self.names));
         let record: Record<'a> = record.map_err(|_| why())?;
-        let body = match (record.text, record.tokens, record.counts) {
-            (Some(text), _, _) => Body::Text(text),
+        let body = match (self.fields.body(record.text, record.named), record.tokens, record.counts) {
+            (Some(body), _, _) => body,
             (None, Some(tokens), _) => Body::Tokens(tokens),
             (None, None, Some(counts)) => Body::Counts(counts),
             (None, None, None) => return Err(why()),
@@ -61,6 +62,7 @@ impl ParseLine for Jsonl {
 struct Record<'a> {
     id: Option<Cow<'a, str>>,
     text: Option<Cow<'a, str>>,
+    named: Vec<(usize, Cow<'a, str>)>,
     tokens: Option<Vec<Cow<'a, str>>>,
     counts: Option<Vec<(Cow<'a, str>, u32)>>,
     labels: Vec<Cow<'a, str>>,
@@ -97,6 +99,7 @@ impl<'a> Visitor<'a> for Object<'_> {
             };
             match role {
                 Role::Text => record.text = map.next_value::<Text<'a>>()?.0,
+                Role::Field(at) => record.named.extend(map.next_value::<Text<'a>>()?.0.map(|text| (at, text))),
                 Role::Id => record.id = map.next_value::<Name<'a>>()?.0,
                 Role::Labels => record.labels.append(&mut map.next_value::<Strings<'a>>()?.0.unwrap_or_default()),
                 Role::Tokens => record.tokens = map.next_value_seed(StringList)?,
@@ -247,6 +250,19 @@ fn strings<'a, A: SeqAccess<'a>>(mut seq: A) -> Result<Vec<Cow<'a, str>>, A::Err
     Ok(list)
 }
 
+/// Adds the keys of the first lines to those known, to name them where one is missed.
+pub(crate) fn add_keys(block: &[u8], keys: &mut Vec<String>) {
+    for line in block.split(|&b| b == b'\n').take(100) {
+        if let Ok(Value::Object(object)) = serde_json::from_slice(line) {
+            for key in object.into_iter().map(|(key, _)| key) {
+                if !keys.contains(&key) {
+                    keys.push(key);
+                }
+            }
+        }
+    }
+}
+
 /// What is wrong with a line.
 fn explain(line: &str, names: &[(String, Role)]) -> String {
     let value: Value = match serde_json::from_str(line) {
@@ -271,14 +287,14 @@ fn explain(line: &str, names: &[(String, Role)]) -> String {
             return format!("{name:?} {reason}");
         }
     }
-    let bodies = || names.iter().filter(|(_, role)| matches!(role, Role::Text | Role::Tokens));
+    let bodies = || names.iter().filter(|(_, role)| matches!(role, Role::Text | Role::Tokens | Role::Field(_)));
     if bodies().any(|(name, _)| object.get(name).is_some_and(|value| !value.is_null())) {
         return "a field stands twice in the object".into();
     }
     let wanted: Vec<String> = bodies().map(|(name, _)| format!("{name:?}")).collect();
     let found: Vec<&str> = object.keys().map(String::as_str).collect();
     format!(
-        "no {}; the fields are {}; name the one with the text with --text-field",
+        "no {}; the fields are {}; name the one with the text with the option `text_field`",
         wanted.join(" or "),
         if found.is_empty() { "none".to_owned() } else { found.join(", ") }
     )
@@ -288,10 +304,10 @@ fn wrong(value: &Value, role: Role, name: &str) -> Option<String> {
     let must_be = |what: &str, value: &Value| Some(format!("must be {what}, found {}", kind(value)));
     let list = "a list of strings";
     match (role, value) {
-        (_, Value::Null) | (Role::Id | Role::Text | Role::Labels, Value::String(_)) => None,
+        (_, Value::Null) | (Role::Id | Role::Text | Role::Field(_) | Role::Labels, Value::String(_)) => None,
         (Role::Id, Value::Number(n)) if !n.is_f64() => None,
         (Role::Id, other) => must_be("a string or a whole number", other),
-        (Role::Text, other) => must_be("a string", other),
+        (Role::Text | Role::Field(_), other) => must_be("a string", other),
         (Role::Labels | Role::Tokens, Value::Array(items)) => items
             .iter()
             .find(|item| !item.is_string())

@@ -27,7 +27,7 @@ pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
         return open_built_in(path, name, paths.len() > 1, options);
     }
     if options.max_record_bytes == 0 {
-        return Err(Error::invalid("--max-record", 0, "a record needs at least one byte"));
+        return Err(Error::invalid("max_record", 0, "a record needs at least one byte"));
     }
     let mut opening = Opening { options, format: None, listed: Vec::new(), documents: Vec::new(), stream: None };
     for path in paths {
@@ -121,7 +121,7 @@ impl Opening<'_> {
             return Ok(());
         }
         if options.from == Some(Format::Folders) {
-            return Err(Error::malformed_file(path, "--from folders needs a folder, and this is a file"));
+            return Err(Error::malformed_file(path, "the option `from=folders` needs a folder, and this is a file"));
         }
         if !data.is_file() {
             return self.add_stream(path, several);

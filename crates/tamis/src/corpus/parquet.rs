@@ -31,6 +31,7 @@ const ROWS: usize = 512;
 struct Reading {
     context: FileContext,
     separator: String,
+    fields: super::Fields,
     /// Column of the batch, its name, its role.
     columns: Vec<(usize, String, Role)>,
 }
@@ -67,7 +68,8 @@ impl Rows {
         let columns = roles.iter().map(|&(c, role)| (place(c), header[c].clone(), role)).collect();
         let mask = ProjectionMask::roots(builder.parquet_schema(), projected.iter().copied());
         let reader = builder.with_projection(mask).with_batch_size(ROWS).build().map_err(error)?;
-        let reading = Reading { context: context.clone(), separator: options.label_separator.clone(), columns };
+        let (separator, fields) = (options.label_separator.clone(), options.fields.clone());
+        let reading = Reading { context: context.clone(), separator, fields, columns };
         Ok(Self { reading: Arc::new(reading), reader, next: 1 })
     }
 
@@ -112,7 +114,7 @@ fn mistyped(role: Role, found: &DataType) -> Option<&'static str> {
         |kind: &DataType| matches!(kind, DataType::Int32 | DataType::Int64 | DataType::UInt32 | DataType::UInt64);
     let is_date = |kind: &DataType| matches!(kind, DataType::Date32 | DataType::Timestamp(..));
     let (fits, expected) = match role {
-        Role::Text | Role::Split | Role::Counts => (is_text(found), "a string"),
+        Role::Text | Role::Field(_) | Role::Split | Role::Counts => (is_text(found), "a string"),
         Role::Id => (is_text(found) || is_whole(found), "a string or a whole number"),
         Role::Labels => (is_text(found) || is_list(found), "a list of strings or a string"),
         Role::Tokens => (is_text(found) || is_list(found), "a list of strings"),
@@ -150,7 +152,7 @@ impl RowBatch {
             part: reading.context.part,
             date: None,
         };
-        let (mut text, mut tokens) = (None, None);
+        let (mut text, mut named, mut tokens) = (None, Vec::new(), None);
         for (column, name, role) in &reading.columns {
             let array = self.batch.column(*column);
             if array.is_null(row) {
@@ -160,6 +162,7 @@ impl RowBatch {
             let one = || string(array, row).map_err(error);
             match role {
                 Role::Text => text = Some(one()?),
+                Role::Field(at) => named.push((*at, one()?)),
                 Role::Tokens => {
                     tokens = Some(match list(array, row).map_err(error)? {
                         Some(list) => list.into_iter().map(Cow::Owned).collect(),
@@ -176,11 +179,12 @@ impl RowBatch {
                 Role::Counts => {}
             }
         }
-        document.body = match (text, tokens) {
-            (Some(text), _) if text.len() > reading.context.limit => {
-                return Err(reading.context.error(number, too_long(reading.context.limit)));
-            }
-            (Some(text), _) => Body::Text(text),
+        let long = |text: &Cow<'_, str>| text.len() > reading.context.limit;
+        if text.iter().chain(named.iter().map(|(_, text)| text)).any(long) {
+            return Err(reading.context.error(number, too_long(reading.context.limit)));
+        }
+        document.body = match (reading.fields.body(text, named), tokens) {
+            (Some(body), _) => body,
             (None, Some(tokens)) => Body::Tokens(tokens),
             (None, None) => return Err(reading.context.error(number, "the row has no text")),
         };

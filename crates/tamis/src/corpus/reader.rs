@@ -9,7 +9,7 @@ use super::blocks::{Block, Blocks, Cut, FileContext, Lines, Parse, Parsed, Piece
 use super::csv::Csv;
 use super::fasttext::FastText;
 use super::folders::{self, Files};
-use super::jsonl::Jsonl;
+use super::jsonl::{self, Jsonl};
 use super::lyrl::{self, Lyrl, Qrels};
 use super::reuters::{self, Reuters};
 use super::review::{self, Reviews};
@@ -17,6 +17,7 @@ use super::source::Source;
 use super::svmlight::{self, SvmLight};
 use super::synth::{self, SynthOptions};
 use super::{Batch, Batches, Document, Format, OnError, ReadOptions, Skipped, Tally};
+use crate::terms::TextOptions;
 use crate::{Error, Result};
 
 /// A corpus that was found, recognised and can be read, as often as needed unless it comes from standard input.
@@ -38,6 +39,7 @@ pub(super) enum Origin {
 }
 
 /// What a corpus of files and its readers share.
+#[derive(Clone)]
 pub(super) struct Shared {
     pub(super) format: Format,
     /// As the user named them.
@@ -94,6 +96,15 @@ impl Corpus {
     /// The documents in batches, from the beginning. The batches know what a malformed record does
     /// ([`Batches::on_error`]).
     pub fn batches(&self) -> Result<Box<dyn Batches>> {
+        self.batches_of(&[])
+    }
+
+    /// The same with the texts that terms are made of: only the fields that the expression names are read.
+    pub fn batches_for(&self, text: &TextOptions) -> Result<Box<dyn Batches>> {
+        self.batches_of(&if text.has_fields() { text.fields() } else { Vec::new() })
+    }
+
+    fn batches_of(&self, texts: &[&str]) -> Result<Box<dyn Batches>> {
         let (files, once) = match &self.origin {
             Origin::Files { files, once } => (files, once),
             Origin::BuiltIn { options, .. } => return synth::batches(options),
@@ -103,10 +114,13 @@ impl Corpus {
             let reason = "the stream was read already and cannot be read again; save it to a file first";
             return Err(Error::malformed_file(self.path(), reason));
         }
-        let shared = Arc::clone(files);
+        let mut shared = Arc::clone(files);
+        if !texts.is_empty() {
+            Arc::make_mut(&mut shared).options.fields.texts = texts.iter().map(|&name| name.to_owned()).collect();
+        }
         Ok(match files.format {
             Format::Folders => Box::new(FolderReader { shared, next: 0 }),
-            _ => Box::new(FileReader { shared, once, next: 0, current: Current::None }),
+            _ => Box::new(FileReader { shared, once, next: 0, current: Current::None, keys: Vec::new() }),
         })
     }
 
@@ -151,7 +165,9 @@ impl Corpus {
         let reason = match (skipped.first.first(), self.format()) {
             (Some(first), _) => format!("all {} records are malformed; the first: {first}", skipped.count),
             (None, Some(format)) => {
-                format!("there is no document; is the format {format} right? Another one is given with --from")
+                format!(
+                    "there is no document; is the format {format} right? Another one is given with the option `from`"
+                )
             }
             (None, None) => "there is no document".to_owned(),
         };
@@ -161,9 +177,11 @@ impl Corpus {
     /// The error for a corpus in which no document has a label.
     pub fn no_labels(&self) -> Error {
         let hint = match self.format() {
-            Some(Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet) => "name their field with --labels-field",
-            Some(Format::Lyrl) => "give the topics with --qrels",
-            Some(Format::FastText) => "name what labels begin with by --label-prefix",
+            Some(Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet) => {
+                "name their field with the option `labels_field`"
+            }
+            Some(Format::Lyrl) => "give the topics with the option `qrels`",
+            Some(Format::FastText) => "name what labels begin with by the option `label_prefix`",
             _ => "give a corpus with labels",
         };
         Error::malformed_file(self.path(), format!("no document has a label; {hint}"))
@@ -201,6 +219,8 @@ struct FileReader {
     once: Option<Source>,
     next: usize,
     current: Current,
+    /// Fields of the first documents of each file, where fields are named.
+    keys: Vec<String>,
 }
 
 enum Current {
@@ -211,6 +231,10 @@ enum Current {
 }
 
 impl Batches for FileReader {
+    fn fields(&self) -> Vec<String> {
+        self.keys.clone()
+    }
+
     fn on_error(&self) -> OnError {
         self.shared.options.on_error
     }
@@ -231,6 +255,9 @@ impl Batches for FileReader {
                             Arc::clone(parser)
                         } else {
                             let file = self.shared.files[self.next - 1].clone();
+                            if !self.shared.options.fields.texts.is_empty() {
+                                jsonl::add_keys(block.bytes(), &mut self.keys);
+                            }
                             Arc::clone(parser.insert(parser_of(&self.shared, file, &mut block)?))
                         };
                         return Ok(Some(Box::new(Parsed { block, parser })));

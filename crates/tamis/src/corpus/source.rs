@@ -86,7 +86,7 @@ impl Encoding {
 
     /// What to say of bytes that are not of the encoding.
     pub(crate) fn mismatch(self) -> String {
-        format!("{}; is --encoding right?", NotInEncoding(self))
+        format!("{}; is the option `encoding` right?", NotInEncoding(self))
     }
 }
 
@@ -214,7 +214,7 @@ impl Source {
         if let Some(inner) = error.get_ref()
             && inner.is::<NotInEncoding>()
         {
-            return Error::malformed(&self.path, line, format!("{error}; is --encoding right?"));
+            return Error::malformed(&self.path, line, format!("{error}; is the option `encoding` right?"));
         }
         let compression = self.compression;
         match (compression, error.kind()) {
@@ -330,7 +330,7 @@ pub(crate) fn forgiving(bytes: &[u8]) -> Cow<'_, str> {
 pub(crate) fn not_utf8(bytes: &[u8], error: std::str::Utf8Error) -> String {
     let byte = bytes.get(error.valid_up_to()).copied().unwrap_or_default();
     format!(
-        "not UTF-8: byte 0x{byte:02x} at column {}; name the encoding of the file, such as --encoding latin1",
+        "not UTF-8: byte 0x{byte:02x} at column {}; name the encoding of the file, such as the option `encoding=latin1`",
         error.valid_up_to() + 1
     )
 }
@@ -357,7 +357,7 @@ mod tests {
         assert_eq!(all(&mut source(&little, Some("utf-16"))), "né\n".as_bytes());
         let mut odd = source(&little[..5], Some("utf-16"));
         let error = odd.read_into(&mut Vec::new(), 9, 3).unwrap_err();
-        assert_eq!(error.to_string(), "x:3: bytes that are not UTF-16LE; is --encoding right?");
+        assert_eq!(error.to_string(), "x:3: bytes that are not UTF-16LE; is the option `encoding` right?");
     }
 
     #[test]

@@ -94,7 +94,9 @@ impl SvmLight {
             Ok(x) if !x.is_finite() || x < 0.0 => error("a value must be a finite number, 0 or more"),
             Ok(x) if !self.counts => Ok(u32::from(x > 0.0)),
             Ok(x) if x.fract() == 0.0 && x <= f64::from(u32::MAX) => Ok(x as u32),
-            Ok(_) => error("not a whole number, though the values are read as counts; weights need --values presence"),
+            Ok(_) => error(
+                "not a whole number, though the values are read as counts; weights need the option `values=presence`",
+            ),
         }
     }
 }

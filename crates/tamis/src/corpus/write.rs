@@ -57,7 +57,7 @@ impl Writer {
         let is_folder = path.as_os_str().to_string_lossy().ends_with('/') || path.is_dir();
         let format = options.to.or_else(|| if is_folder { Some(Format::Folders) } else { by_name(path) });
         let Some(format) = format else {
-            let reason = format!("the ending tells no format; give one of {} with --to", written());
+            let reason = format!("the ending tells no format; give one of {} with the option `to`", written());
             return Err(Error::malformed_file(path, reason));
         };
         let kind = match format {
@@ -179,6 +179,7 @@ fn cannot_hold(path: &Path, document: &Document<'_>, reason: &str) -> Error {
 fn text_of<'b>(body: &'b Body<'_>) -> Cow<'b, str> {
     match body {
         Body::Text(text) => Cow::Borrowed(text),
+        Body::Fields(fields) => Cow::Owned(fields.iter().map(|(_, text)| text.as_ref()).collect::<Vec<_>>().join("\n")),
         Body::Tokens(tokens) => Cow::Owned(tokens.join(" ")),
         Body::Counts(counts) => {
             let words: Vec<&str> =

@@ -95,7 +95,6 @@ pub fn count_contingency(
 }
 
 fn run(source: Box<dyn Batches>, options: &CountOptions, progress: &dyn Progress, mode: Mode) -> Result<Merger> {
-    options.text.validate()?;
     let threads = rayon::current_num_threads();
     progress.start("counting", None);
     let shared = Shared {
@@ -106,6 +105,8 @@ fn run(source: Box<dyn Batches>, options: &CountOptions, progress: &dyn Progress
             next: 0,
             failed: None,
             merger: Merger::new(options, threads, mode),
+            documents: 0,
+            seen: vec![false; options.text.blocks().len()],
         }),
         merged: Condvar::new(),
         stop: AtomicBool::new(false),
@@ -125,10 +126,24 @@ fn run(source: Box<dyn Batches>, options: &CountOptions, progress: &dyn Progress
     });
     progress.finish();
     let state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    match state.failed {
-        Some((_, error)) => Err(error),
+    if let Some((_, error)) = state.failed {
+        return Err(error);
+    }
+    let (source, _) = shared.source.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match state.seen.iter().position(|seen| !seen).filter(|_| state.documents > 0) {
+        Some(block) => Err(missed(options.text.blocks()[block].field(), &source.fields())),
         None => Ok(state.merger),
     }
+}
+
+/// The error for a field that no document has.
+fn missed(field: &str, known: &[String]) -> Error {
+    let there = if known.is_empty() {
+        "documents have one text, `text`".to_owned()
+    } else {
+        format!("there are {}", known.join(", "))
+    };
+    Error::data(format!("no document has the field {field:?}, which the terms expression names; {there}"))
 }
 
 struct Shared {
@@ -148,6 +163,9 @@ struct State {
     /// The failure of the earliest batch, so that the error reported is the first in the corpus.
     failed: Option<(u64, Error)>,
     merger: Merger,
+    documents: usize,
+    /// Whether a document had what each block of the terms expression reads.
+    seen: Vec<bool>,
 }
 
 impl Shared {
@@ -180,7 +198,11 @@ fn work(number: usize, shared: &Shared, options: &CountOptions, private: usize, 
             source.1 += 1;
             match source.0.next_batch() {
                 Ok(Some(batch)) => (batch, sequence),
-                Ok(None) => return Ok(()),
+                Ok(None) => {
+                    drop(source);
+                    shared.state().seen.iter_mut().zip(worker.seen()).for_each(|(all, one)| *all |= one);
+                    return Ok(());
+                }
                 Err(error) => {
                     shared.fail(sequence, error);
                     return Ok(());
@@ -217,6 +239,7 @@ fn work(number: usize, shared: &Shared, options: &CountOptions, private: usize, 
             counted.last_before_clear = true;
         }
         let mut state = shared.state();
+        state.documents += counted.len();
         state.pending.insert(sequence, counted);
         while let Some(counted) = {
             let next = state.next;

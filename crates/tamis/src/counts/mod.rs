@@ -14,6 +14,7 @@ mod summary;
 mod tally;
 mod view;
 mod vocabulary;
+mod written;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ pub use split::{Split, SplitPlan};
 pub use summary::{Duplicates, LabelSize, Spread, Summary};
 pub use view::{CsrView, Documents, Entries, Number, Offset, UnorderedView};
 pub use vocabulary::Vocabulary;
+pub use written::ScriptSize;
 
 use crate::corpus::Part;
 use crate::terms::TextOptions;

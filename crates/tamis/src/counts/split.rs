@@ -95,7 +95,7 @@ impl SplitPlan {
                 if undated > 0 {
                     return Err(Error::data(format!(
                         "{self} needs a date for each document, and {undated} of {n} have none; name the field with \
-                         --date-field, or choose another split such as random({share})"
+                         the option `date_field`, or choose another split such as random({share})"
                     )));
                 }
                 let mut order: Vec<usize> = (0..n).collect();
@@ -135,7 +135,7 @@ impl SplitPlan {
     }
 
     fn invalid(self, reason: impl Into<String>) -> Error {
-        Error::invalid("--split", self, reason)
+        Error::invalid("splits.how", self, reason)
     }
 
     /// Documents in the test part: the share of all, rounded, with one left on each side.
@@ -178,7 +178,7 @@ fn given(counts: &Counts, rows: &[usize]) -> Result<Split> {
         (false, true) => "no document is in the test part",
     };
     Err(Error::data(format!(
-        "the corpus gives no split: {missing}; name the field with --split-field, or choose another split such as \
+        "the corpus gives no split: {missing}; name the field with the option `split_field`, or choose another split such as \
          random(0.2) or stratified(10)"
     )))
 }

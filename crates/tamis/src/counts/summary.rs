@@ -5,6 +5,7 @@ use serde::Serialize;
 use std::hash::BuildHasher;
 
 use super::Counts;
+use super::written::{self, ScriptSize};
 use crate::corpus::Part;
 
 /// Five numbers about a list of numbers.
@@ -94,6 +95,8 @@ pub struct Summary {
     pub distinct: Spread,
     /// Vocabulary growth: after how many documents, in corpus order, how many distinct terms.
     pub growth: Vec<(usize, usize)>,
+    /// Scripts that terms are written in, by documents, most first.
+    pub scripts: Vec<ScriptSize>,
     /// The documents without any term.
     pub empty: Vec<String>,
     /// Documents that say the same.
@@ -151,6 +154,7 @@ impl Summary {
             lengths: Spread::of(counts.lengths.iter().map(|&l| f64::from(l)).collect()),
             distinct: Spread::of((0..n).map(|r| counts.matrix.range(r).len() as f64).collect()),
             growth: growth(counts),
+            scripts: written::scripts(counts),
             empty: (0..n).filter(|&r| counts.matrix.range(r).is_empty()).map(|r| counts.ids[r].clone()).collect(),
             duplicates: duplicates(counts),
         }

@@ -256,6 +256,11 @@ impl Worker {
         out.rows = self.rows.take();
     }
 
+    /// Whether a document had what each block of the terms expression reads.
+    pub(super) fn seen(&self) -> &[bool] {
+        self.analyzer.seen()
+    }
+
     pub(super) fn clear(&mut self) {
         self.analyzer.clear();
         self.labels.clear();

@@ -27,7 +27,13 @@ impl Size {
 
     /// A size, or `auto`: left to be chosen.
     pub fn or_auto(text: &str) -> Result<Option<Self>> {
-        if text == "auto" { Ok(None) } else { text.parse().map(Some) }
+        match text.parse() {
+            _ if text == "auto" => Ok(None),
+            Err(_) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
+                Err(Error::invalid("features", format!("{text:?}"), "expected a number, all or auto"))
+            }
+            size => size.map(Some),
+        }
     }
 }
 

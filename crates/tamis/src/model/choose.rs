@@ -83,7 +83,7 @@ pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress
     let mut sample: Vec<usize> = rows.iter().copied().filter(|&r| !counts.assignments.range(r).is_empty()).collect();
     if sample.len() < 2 * options.folds {
         return Err(Error::data(format!(
-            "{} labelled documents are too few to choose by cross-validation; name --by, --features and --classifier",
+            "{} labelled documents are too few to choose by cross-validation; name the option `by`, the option `features` and the option `classifier`",
             sample.len()
         )));
     }

@@ -19,7 +19,7 @@ use crate::container::{Builder, Container};
 use crate::counts::{Csr, Vocabulary};
 use crate::hierarchy::progressive::{NodeModel, NodeState, Tuned};
 use crate::hierarchy::{NodeRecord, ParentPolicy, ProgressiveModel, ProgressiveOptions, Taxonomy};
-use crate::terms::{SNOWBALL_DATE, TextOptions};
+use crate::terms::TextOptions;
 use crate::threshold::{Calibration, ThresholdCurve, Thresholds};
 use crate::{Error, Result};
 
@@ -171,12 +171,8 @@ impl Model {
         let json = |name: &str, e: serde_json::Error| file.error(format!("section {name}: {e}"));
         let meta: Meta = serde_json::from_str(file.text("meta")?).map_err(|e| json("meta", e))?;
         let curves: Vec<ThresholdCurve> = serde_json::from_str(file.text("curves")?).map_err(|e| json("curves", e))?;
-        if meta.text.stem.is_some() && meta.text.stem_date != SNOWBALL_DATE {
-            tracing::warn!(
-                "the model was trained with the Snowball stemmers of {}, this program has those of {SNOWBALL_DATE}: \
-                 some words may be stemmed differently",
-                meta.text.stem_date
-            );
+        if let Some(warning) = meta.text.stemmed_otherwise() {
+            tracing::warn!("{warning}");
         }
         let taxonomy = meta.taxonomy.map(|r| Taxonomy::from_records(r, ParentPolicy::Refuse)).transpose()?;
         let labels = Vocabulary::load(file, "labels")?;

@@ -135,7 +135,7 @@ impl Folder {
         if std::fs::metadata(path.join(ROWS)).is_ok_and(|m| m.len() > 0) {
             return Err(Error::File {
                 path: path.to_owned(),
-                reason: "has the rows of a study already; go on with --resume, or choose another folder with -o".into(),
+                reason: "has the rows of a study already; go on with the option `resume`, or choose another folder with the option `output`".into(),
             });
         }
         std::fs::create_dir_all(path).map_err(|e| Error::io(path, e))?;
@@ -212,7 +212,7 @@ impl Folder {
             error.kind(),
             format!(
                 "{error}; the {} rows of finished work are safe, what was being written is not: make room and go on with \
-                 --resume",
+                 the option `resume`",
                 self.written
             ),
         );

@@ -41,7 +41,10 @@ impl StudyCorpus {
         let own: Vec<PathBuf> = plan.corpus.default.iter().map(PathBuf::from).collect();
         let paths = if paths.is_empty() { &own } else { paths };
         if paths.is_empty() {
-            return Err(Error::data(format!("{}: the plan names no corpus: give one with --corpus", plan.name)));
+            return Err(Error::data(format!(
+                "{}: the plan names no corpus: give one with the option `corpus`",
+                plan.name
+            )));
         }
         let corpus = open(paths, reading)?;
         let built_in = match corpus.built_in() {
@@ -51,7 +54,7 @@ impl StudyCorpus {
         let taxonomy = taxonomy.or(built_in.as_ref());
         needed(plan, taxonomy)?;
         let options = CountOptions { text: plan.corpus.text.options()?, ..CountOptions::default() };
-        let (counts, report) = count(corpus.batches()?, &options, progress)?;
+        let (counts, report) = count(corpus.batches_for(&options.text)?, &options, progress)?;
         if counts.is_empty() {
             return Err(corpus.no_documents(&report.skipped));
         }
@@ -97,7 +100,7 @@ impl StudyCorpus {
 fn check(plan: &Plan, taxonomy: Option<&GivenTaxonomy>) -> Result<()> {
     match taxonomy {
         Some(_) if !plan.needs_taxonomy() => {
-            Err(Error::data(format!("study {} uses no taxonomy: leave --taxonomy out", plan.name)))
+            Err(Error::data(format!("study {} uses no taxonomy: leave the option `taxonomy` out", plan.name)))
         }
         _ => Ok(()),
     }
@@ -105,7 +108,8 @@ fn check(plan: &Plan, taxonomy: Option<&GivenTaxonomy>) -> Result<()> {
 
 fn needed(plan: &Plan, taxonomy: Option<&GivenTaxonomy>) -> Result<()> {
     if plan.needs_taxonomy() && taxonomy.is_none() {
-        let reason = "a study along pipelines needs the taxonomy of the labels: --taxonomy FILE, or --taxonomy names";
+        let reason = "a study along pipelines needs the taxonomy of the labels: the option `taxonomy=FILE`, \
+                      or the option `taxonomy=names`";
         return Err(Error::data(reason));
     }
     Ok(())

@@ -38,7 +38,7 @@ pub use keep::Keep;
 pub use page::{Digest, report};
 pub use part::run_unit;
 pub use pipelines::Pipelines;
-pub use plan::{Baseline, CorpusPlan, Decision, Grid, Method, Plan, Profile, TestPlan, TextPlan, Work};
+pub use plan::{Baseline, CorpusPlan, Decision, Grid, Method, Plan, Profile, TestPlan, Work};
 pub use rows::{PipelineRow, ProfileRow, ResultRow, Row, SearchNote, SetRow, SplitRow, Timing, Values};
 pub use run::{Extent, Material, Sink, extent, run};
 pub use simulated::Simulated;

@@ -11,7 +11,7 @@ use crate::counts::SplitPlan;
 use crate::features::{LambdaOptions, Selector, Size};
 use crate::measure::simulation::SimulationOptions;
 use crate::measure::{Family, Measure, Resampling};
-use crate::terms::{Digits, TextOptions, Words, stop_words};
+use crate::terms::{TextChoices, TextOptions};
 use crate::threshold::Threshold;
 use crate::{Error, Result};
 
@@ -54,61 +54,9 @@ pub struct CorpusPlan {
     /// The built-in corpus taken when none is given, such as `synth:rcv1:3000`.
     pub default: Option<String>,
     /// Text to terms.
-    pub text: TextPlan,
+    pub text: TextChoices,
     /// Which documents and labels take part.
     pub keep: Keep,
-}
-
-/// How text becomes terms, by names.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TextPlan {
-    /// What a word is.
-    pub words: Words,
-    /// Lower-cases words.
-    pub lowercase: bool,
-    /// Shortest word, in characters.
-    pub min_length: usize,
-    /// Longest word, in characters.
-    pub max_length: usize,
-    /// What happens to digits.
-    pub digits: Digits,
-    /// Language of the stop words.
-    pub stop_words: Option<String>,
-    /// Language of the stemmer.
-    pub stem: Option<String>,
-    /// Word n-grams of 1 to this many words.
-    pub ngrams: usize,
-}
-
-impl Default for TextPlan {
-    fn default() -> Self {
-        let TextOptions { words, lowercase, min_length, max_length, digits, ngrams, .. } = TextOptions::default();
-        Self { words, lowercase, min_length, max_length, digits, stop_words: None, stem: None, ngrams }
-    }
-}
-
-impl TextPlan {
-    /// The options for counting.
-    pub fn options(&self) -> Result<TextOptions> {
-        let mut options = TextOptions {
-            words: self.words,
-            lowercase: self.lowercase,
-            min_length: self.min_length,
-            max_length: self.max_length,
-            digits: self.digits,
-            ngrams: self.ngrams,
-            ..TextOptions::default()
-        };
-        if let Some(language) = &self.stop_words {
-            options.stop_words = stop_words(language)?;
-        }
-        if let Some(language) = &self.stem {
-            options = options.stemmed(language)?;
-        }
-        options.validate()?;
-        Ok(options)
-    }
 }
 
 /// Every combination that is run.
@@ -315,12 +263,12 @@ impl Plan {
         #[derive(Serialize)]
         struct Essence<'a> {
             seed: u64,
-            text: &'a TextPlan,
+            text: Option<TextOptions>,
             keep: &'a Keep,
             work: &'a Work,
         }
         let CorpusPlan { text, keep, .. } = &self.corpus;
-        let essence = Essence { seed, text, keep, work: &self.work };
+        let essence = Essence { seed, text: text.options().ok(), keep, work: &self.work };
         serde_json::to_string_pretty(&essence).expect("names and numbers can be written as JSON")
     }
 

@@ -1,10 +1,25 @@
 //! Text → terms: what a word is, and what is left out, folded or stemmed.
+//!
+//! An expression such as `words(1-2)+title:chars(3-5,stop=english)` says it all ([`TextOptions`]); [`Analyzer`] does it.
 
 mod analyzer;
+mod block;
+mod characters;
+mod choices;
+mod expression;
+mod languages;
+mod scripts;
+mod shape;
 mod text;
+mod word_grams;
 mod word_table;
 mod words;
 
 pub use analyzer::Analyzer;
-pub use text::{Digits, SNOWBALL_DATE, TextOptions, stemmers, stop_word_languages, stop_words};
+pub use block::{Block, Digits, Form, NO_LIMIT, TEXT_FIELD, Unit};
+pub use choices::{StopWords, TextChoices};
+pub use languages::{SNOWBALL_DATE, stemmers, stop_word_languages, stop_words, stop_words_of_file};
+pub use text::TextOptions;
 pub use words::Words;
+
+use text::MOST_BLOCKS;

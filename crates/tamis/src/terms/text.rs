@@ -1,186 +1,234 @@
 //! How text becomes terms: the options, as one value that travels inside a model.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
-use super::Words;
+use super::block::{Block, Digits, Form, TEXT_FIELD, Unit};
+use super::languages::{SNOWBALL_DATE, stop_words};
+use super::{Words, expression};
 use crate::{Error, Result};
 
-/// Date of the Snowball algorithms that this build stems with (the minor version of the `frostem` crate, pinned in
-/// Cargo.toml). Stored with the options, because another date may stem a word differently.
-pub const SNOWBALL_DATE: &str = "20261016";
+/// Most blocks of an expression.
+pub(super) const MOST_BLOCKS: usize = 8;
 
-/// What happens to digits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Digits {
-    /// Words with digits are words.
-    #[default]
-    Keep,
-    /// Every digit becomes `0`, so that 1987 and 1988 are one term of the shape `0000`.
-    Fold,
-    /// Words without a letter are dropped, words with both stay.
-    Numbers,
-    /// Words with any digit are dropped.
-    Drop,
-}
-
-impl Digits {
-    /// All choices with their names.
-    pub const ALL: [(&'static str, Self); 4] =
-        [("keep", Self::Keep), ("fold", Self::Fold), ("numbers", Self::Numbers), ("drop", Self::Drop)];
-}
-
-/// Everything that decides which terms a text has. Classification uses the very options that training used.
+/// Everything that decides which terms a text has: a terms expression, with the stop words it names. Classification uses the
+/// very options that training used.
+///
+/// Parses and prints as the expression; see the module's documentation for what may stand in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Stored", into = "Current")]
 pub struct TextOptions {
-    /// What a word is.
-    #[serde(default)]
-    pub words: Words,
-    /// Lower-cases words.
-    pub lowercase: bool,
-    /// Shortest word kept, in characters.
-    pub min_length: usize,
-    /// Longest word kept, in characters; longer ones are mostly encoded data.
-    pub max_length: usize,
-    /// What happens to digits.
-    #[serde(default)]
-    pub digits: Digits,
-    /// Words to drop, compared after lower-casing and before stemming.
-    #[serde(default)]
-    pub stop_words: Vec<String>,
-    /// Snowball algorithm, such as `english`.
-    #[serde(default)]
-    pub stem: Option<String>,
+    blocks: Vec<Block>,
+    /// The lists that blocks name. Stored, because another version may have other words.
+    stop_words: BTreeMap<String, Vec<String>>,
     /// The algorithms' date, [`SNOWBALL_DATE`] when the options were made; empty without stemming.
-    #[serde(default)]
-    pub stem_date: String,
-    /// Word n-grams of 1 to this many words, over the words that are left after stop words.
-    pub ngrams: usize,
-    /// Character n-grams of these lengths instead of words, within words that are padded with a blank on either side.
-    #[serde(default)]
-    pub char_ngrams: Option<(usize, usize)>,
+    stem_date: String,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self {
-            words: Words::Unicode,
-            lowercase: true,
-            min_length: 2,
-            max_length: 40,
-            digits: Digits::Keep,
-            stop_words: Vec::new(),
-            stem: None,
-            stem_date: String::new(),
-            ngrams: 1,
-            char_ngrams: None,
-        }
+        Self { blocks: vec![Block::words()], stop_words: BTreeMap::new(), stem_date: String::new() }
     }
-}
-
-/// Languages with a stop-word list (those of NLTK), and their codes.
-const STOP_LANGUAGES: [(&str, &str); 30] = [
-    ("albanian", "sq"),
-    ("arabic", "ar"),
-    ("azerbaijani", "az"),
-    ("basque", "eu"),
-    ("belarusian", "be"),
-    ("bengali", "bn"),
-    ("catalan", "ca"),
-    ("chinese", "zh"),
-    ("danish", "da"),
-    ("dutch", "nl"),
-    ("english", "en"),
-    ("finnish", "fi"),
-    ("french", "fr"),
-    ("german", "de"),
-    ("greek", "el"),
-    ("hebrew", "he"),
-    ("hungarian", "hu"),
-    ("indonesian", "id"),
-    ("italian", "it"),
-    ("kazakh", "kk"),
-    ("nepali", "ne"),
-    ("norwegian", "no"),
-    ("portuguese", "pt"),
-    ("romanian", "ro"),
-    ("russian", "ru"),
-    ("slovenian", "sl"),
-    ("spanish", "es"),
-    ("swedish", "sv"),
-    ("tamil", "ta"),
-    ("turkish", "tr"),
-];
-
-/// The stop words of a language, by its English name or two-letter code.
-pub fn stop_words(language: &str) -> Result<Vec<String>> {
-    let wanted = language.to_lowercase();
-    STOP_LANGUAGES
-        .iter()
-        .find(|(name, code)| *name == wanted || *code == wanted)
-        .and_then(|(_, code)| stop_words::lookup(code))
-        .map(|words| {
-            let mut words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
-            words.sort_unstable();
-            words.dedup();
-            words
-        })
-        .ok_or_else(|| Error::unknown("stop-word language", language, STOP_LANGUAGES.iter().map(|(name, _)| *name)))
-}
-
-/// Names of the languages with a stop-word list.
-pub fn stop_word_languages() -> impl Iterator<Item = &'static str> {
-    STOP_LANGUAGES.iter().map(|(name, _)| *name)
-}
-
-/// Names of the stemming algorithms.
-pub fn stemmers() -> impl Iterator<Item = &'static str> {
-    frostem::Algorithm::all().iter().map(|algorithm| algorithm.name())
 }
 
 impl TextOptions {
-    /// The options with stemming by a language's Snowball algorithm.
-    pub fn stemmed(mut self, language: &str) -> Result<Self> {
-        self.stem = Some(algorithm(language)?.name().to_owned());
-        SNOWBALL_DATE.clone_into(&mut self.stem_date);
-        Ok(self)
+    /// Options of these blocks. `lists` are the stop words that they name; those of languages may be left out.
+    pub fn new(blocks: Vec<Block>, mut lists: BTreeMap<String, Vec<String>>) -> Result<Self> {
+        if blocks.is_empty() || blocks.len() > MOST_BLOCKS {
+            return Err(Error::data(format!("a terms expression has 1 to {MOST_BLOCKS} blocks")));
+        }
+        let mut stop = BTreeMap::new();
+        for block in &blocks {
+            block.validate()?;
+            let Some(name) = &block.stop else { continue };
+            let words = match lists.remove(name) {
+                Some(words) => words,
+                None if stop.contains_key(name) => continue,
+                None if name.starts_with('@') => {
+                    return Err(Error::data(format!("the list of stop words {name} was not given")));
+                }
+                None => stop_words(name)?,
+            };
+            stop.insert(name.clone(), words);
+        }
+        let stems = blocks.iter().any(|block| block.stem.is_some());
+        let stem_date = if stems { SNOWBALL_DATE } else { "" }.to_owned();
+        Ok(Self { blocks, stop_words: stop, stem_date })
     }
 
-    /// Checks ranges and names.
-    pub fn validate(&self) -> Result<()> {
-        if self.min_length == 0 || self.min_length > self.max_length {
-            return Err(Error::invalid(
-                "min-length",
-                self.min_length,
-                format!("must be from 1 to the maximum length, {}", self.max_length),
-            ));
-        }
-        if !(1..=8).contains(&self.ngrams) {
-            return Err(Error::invalid("ngrams", self.ngrams, "must be from 1 to 8"));
-        }
-        if let Some((low, high)) = self.char_ngrams {
-            if low == 0 || low > high || high > 16 {
-                return Err(Error::invalid("char-ngrams", format!("{low}-{high}"), "must be ascending, from 1 to 16"));
-            }
-            if self.ngrams > 1 {
-                return Err(Error::invalid("ngrams", self.ngrams, "word and character n-grams exclude each other"));
-            }
-        }
-        if let Some(name) = &self.stem {
-            algorithm(name)?;
-        }
-        Ok(())
+    /// Its blocks.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
     }
 
-    /// The stemmer, when stemming is on.
-    pub(crate) fn stemmer(&self) -> Result<Option<frostem::Stemmer>> {
-        self.stem.as_deref().map(|name| algorithm(name).map(frostem::Stemmer::new)).transpose()
+    /// The stop words of a block.
+    pub fn stop_words(&self, block: &Block) -> &[String] {
+        block.stop.as_ref().and_then(|name| self.stop_words.get(name)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The fields that it reads, in the order of the expression; only `text` where no block names one.
+    pub fn fields(&self) -> Vec<&str> {
+        let mut fields: Vec<&str> = Vec::new();
+        for block in &self.blocks {
+            if !fields.contains(&block.field()) {
+                fields.push(block.field());
+            }
+        }
+        fields
+    }
+
+    /// Whether it reads fields other than the text.
+    pub fn has_fields(&self) -> bool {
+        self.blocks.iter().any(|block| block.field() != TEXT_FIELD)
+    }
+
+    /// What to say where the stemmers of these options are not those of this build.
+    pub fn stemmed_otherwise(&self) -> Option<String> {
+        (!self.stem_date.is_empty() && self.stem_date != SNOWBALL_DATE).then(|| {
+            format!(
+                "the model was trained with the Snowball stemmers of {}, this program has those of {SNOWBALL_DATE}: \
+                 some words may be stemmed differently",
+                self.stem_date
+            )
+        })
+    }
+
+    /// What stands before the terms of a block, so that blocks never share one; nothing where there is one block only.
+    pub(super) fn mark(&self, block: usize) -> Option<char> {
+        (self.blocks.len() > 1).then(|| char::from(1 + block as u8))
+    }
+
+    /// The block that a term is from, and the term without its mark.
+    pub fn block_of<'t>(&self, term: &'t str) -> (usize, &'t str) {
+        let marked = (0..self.blocks.len()).find_map(|at| Some((at, term.strip_prefix(self.mark(at)?)?)));
+        marked.unwrap_or((0, term))
+    }
+
+    /// A term as it reads for people: `title:new york`, `‹␣th›` for characters, and `word [2]` where the second block has the
+    /// same field and kind as one before. Where all terms are of one block and of no field, it is the term itself.
+    pub fn shown<'t>(&self, term: &'t str) -> Cow<'t, str> {
+        let (at, plain) = self.block_of(term);
+        let block = &self.blocks[at];
+        if self.blocks.len() == 1 && block.field.is_none() {
+            return Cow::Borrowed(plain);
+        }
+        let mut shown = Cow::Borrowed(plain);
+        if block.unit == Unit::Chars {
+            shown = Cow::Owned(format!("‹{}›", plain.replace(' ', "␣")));
+        }
+        if let Some(field) = &block.field {
+            shown = Cow::Owned(format!("{field}:{shown}"));
+        }
+        let alike = |other: &&Block| (other.unit, other.field()) == (block.unit, block.field());
+        if self.blocks[..at].iter().any(|other| alike(&other)) {
+            shown = Cow::Owned(format!("{shown} [{}]", at + 1));
+        }
+        shown
     }
 }
 
-fn algorithm(language: &str) -> Result<frostem::Algorithm> {
-    frostem::Algorithm::from_name(language).map_err(|_| Error::unknown("stemmer", language, stemmers()))
+impl fmt::Display for TextOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, block) in self.blocks.iter().enumerate() {
+            if at > 0 {
+                f.write_str("+")?;
+            }
+            block.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for TextOptions {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::new(expression::parse(text, &Block::of)?, BTreeMap::new())
+    }
+}
+
+/// The options in a file.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    Current(Current),
+    Old(Old),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Current {
+    terms: String,
+    #[serde(default)]
+    stop_words: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    stem_date: String,
+}
+
+/// As files had them before there were expressions: one block, words by UAX 29 whatever the script.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Old {
+    #[serde(default = "uax29")]
+    words: Words,
+    lowercase: bool,
+    min_length: usize,
+    max_length: usize,
+    #[serde(default)]
+    digits: Digits,
+    #[serde(default)]
+    stop_words: Vec<String>,
+    #[serde(default)]
+    stem: Option<String>,
+    #[serde(default)]
+    stem_date: String,
+    ngrams: usize,
+    #[serde(default)]
+    char_ngrams: Option<(usize, usize)>,
+}
+
+fn uax29() -> Words {
+    Words::Unicode
+}
+
+/// The name of a list of stop words that has none of its own.
+pub(super) const OWN_LIST: &str = "@list";
+
+impl From<TextOptions> for Current {
+    fn from(options: TextOptions) -> Self {
+        Self { terms: options.to_string(), stop_words: options.stop_words, stem_date: options.stem_date }
+    }
+}
+
+impl TryFrom<Stored> for TextOptions {
+    type Error = Error;
+
+    fn try_from(stored: Stored) -> Result<Self> {
+        let (blocks, lists, stem_date) = match stored {
+            Stored::Current(now) => (expression::parse(&now.terms, &Block::of)?, now.stop_words, now.stem_date),
+            Stored::Old(old) => {
+                let block = Block {
+                    field: None,
+                    unit: if old.char_ngrams.is_some() { Unit::Chars } else { Unit::Words },
+                    range: old.char_ngrams.unwrap_or((1, old.ngrams)),
+                    words: old.words,
+                    lowercase: old.lowercase,
+                    form: Form::Nfc,
+                    min_length: old.min_length,
+                    max_length: old.max_length,
+                    digits: old.digits,
+                    stop: (!old.stop_words.is_empty()).then(|| OWN_LIST.to_owned()),
+                    stem: old.stem,
+                };
+                (vec![block], BTreeMap::from([(OWN_LIST.to_owned(), old.stop_words)]), old.stem_date)
+            }
+        };
+        Ok(Self { stem_date, ..Self::new(blocks, lists)? })
+    }
 }
 
 #[cfg(test)]
@@ -188,26 +236,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn languages_by_name_or_code() {
-        assert_eq!(stop_words("English").unwrap(), stop_words("en").unwrap());
-        assert!(stop_words("en").unwrap().contains(&"the".to_owned()));
-        assert!(stop_words("klingon").unwrap_err().to_string().starts_with("unknown stop-word language"));
-        for language in stop_word_languages() {
-            assert!(!stop_words(language).unwrap().is_empty(), "{language}");
-        }
-    }
-
-    #[test]
     fn options_travel_as_json() {
-        let options = TextOptions { stop_words: vec!["the".into()], ..TextOptions::default() }.stemmed("en").unwrap();
+        let own = BTreeMap::from([("@mine".to_owned(), vec!["foo".to_owned()])]);
+        let blocks = expression::parse("words(1-2,stop=@mine)+title:chars(3,stop=en,stem=en)", &Block::of).unwrap();
+        let options = TextOptions::new(blocks, own).unwrap();
         let json = serde_json::to_string(&options).unwrap();
         assert_eq!(serde_json::from_str::<TextOptions>(&json).unwrap(), options);
-        assert_eq!(options.stem.as_deref(), Some("english"));
+        assert!(
+            json.starts_with(r#"{"terms":"words(1-2,stop=@mine)+title:chars(3,stop=english,stem=english)""#),
+            "{json}"
+        );
+        assert_eq!(options.fields(), ["text", "title"]);
     }
 
     #[test]
-    fn the_stored_date_is_the_pinned_version() {
-        let manifest = include_str!("../../../../Cargo.toml");
-        assert!(manifest.contains(&format!("frostem = \"=2.{SNOWBALL_DATE}.")), "SNOWBALL_DATE must follow Cargo.toml");
+    fn options_of_old_files_are_read() {
+        let old = r#"{"words":"unicode","lowercase":true,"min_length":2,"max_length":40,"digits":"fold",
+            "stop_words":["the"],"stem":"english","stem_date":"20240101","ngrams":2,"char_ngrams":null}"#;
+        let options: TextOptions = serde_json::from_str(old).unwrap();
+        assert_eq!(options.to_string(), "words(1-2,kind=unicode,form=nfc,digits=fold,stop=@list,stem=english)");
+        assert_eq!(options.stop_words(&options.blocks()[0]), ["the"]);
+        assert!(options.stemmed_otherwise().unwrap().contains("20240101"));
+        let old = r#"{"lowercase":true,"min_length":2,"max_length":40,"ngrams":1,"char_ngrams":[2,3]}"#;
+        let options: TextOptions = serde_json::from_str(old).unwrap();
+        assert_eq!(options.to_string(), "chars(2-3,kind=unicode,form=nfc,min=2,max=40)");
+    }
+
+    #[test]
+    fn terms_say_their_block() {
+        let options: TextOptions = "words+title:words+chars(3)+words(2)".parse().unwrap();
+        let term = |block: usize, name: &str| format!("{}{name}", options.mark(block).unwrap());
+        assert_eq!(options.block_of(&term(2, " th")), (2, " th"));
+        assert_eq!(options.shown(&term(0, "sea")), "sea");
+        assert_eq!(options.shown(&term(1, "sea")), "title:sea");
+        assert_eq!(options.shown(&term(2, " th")), "‹␣th›");
+        assert_eq!(options.shown(&term(3, "new york")), "new york [4]");
+        assert_eq!(TextOptions::default().shown("sea"), "sea");
+    }
+
+    #[test]
+    fn lists_that_nobody_gave_are_missed() {
+        let error = "words(stop=@mine)".parse::<TextOptions>().unwrap_err().to_string();
+        assert!(error.contains("@mine"), "{error}");
     }
 }

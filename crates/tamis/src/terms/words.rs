@@ -2,30 +2,35 @@
 //!
 //! Words follow Unicode's word boundaries (UAX 29). Almost all bytes of almost all corpora are ASCII, where the
 //! rules come down to one table look-up a byte; anything else goes, from the word it touches to the next blank,
-//! to the full algorithm of `unicode-segmentation`.
+//! to the full algorithm of `unicode-segmentation`, and where words are not parted by blanks to [`super::scripts`].
 
-use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// What counts as a word.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Words {
-    /// Unicode words (UAX 29): `can't`, `3.14` and `naïve` are one word each.
-    #[default]
-    Unicode,
-    /// Runs of ASCII letters, what the regular expression `[A-Za-z]+` finds.
-    Letters,
-    /// Whatever stands between blanks: for text that is tokenised already.
-    Blanks,
+use super::scripts::{self, Piece};
+use crate::named::named;
+
+named! {
+    /// What a text is cut into.
+    #[derive(Default)]
+    pub enum Words ("kind of word") {
+        /// Words as each script has them: Unicode's (UAX 29) where blanks part words, characters and pairs of them in Chinese,
+        /// Japanese and Korean, words of a dictionary in Thai, Lao, Khmer and Burmese. N-grams of characters run over all
+        /// letters that stand together.
+        #[default]
+        Scripts = "scripts",
+        /// Unicode words (UAX 29): `can't`, `3.14` and `naïve` are one word each, and so is every Chinese character.
+        Unicode = "unicode",
+        /// Runs of ASCII letters, what the regular expression `[A-Za-z]+` finds.
+        Letters = "letters",
+        /// Whatever stands between blanks: for text that is tokenised already.
+        Blanks = "blanks",
+        /// The text as a whole, punctuation and single blanks included: for n-grams of characters only.
+        Text = "text",
+    }
 }
 
 impl Words {
-    /// All choices with their names.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("unicode", Self::Unicode), ("letters", Self::Letters), ("blanks", Self::Blanks)];
-
-    /// Hands every word of `text` to `visit`, in order.
+    /// Hands every word of `text` to `visit`, in order; of scripts without blanks characters and pairs, which overlap.
     pub fn for_each<'t>(self, text: &'t str, mut visit: impl FnMut(&'t str)) {
         self.spans(text, |start, end| visit(&text[start..end]));
     }
@@ -33,18 +38,59 @@ impl Words {
     /// Hands where every word of `text` starts and ends (in bytes, on boundaries of characters) to `visit`, in order.
     #[inline]
     pub(crate) fn spans(self, text: &str, mut visit: impl FnMut(usize, usize)) {
+        self.pieces(text, (1, 1), |start, end, _| visit(start, end));
+    }
+
+    /// The same with what each is. `range` is that of word n-grams: pieces of scripts without blanks have one character more
+    /// than the longest of them has words.
+    #[inline]
+    pub(super) fn pieces(self, text: &str, range: (usize, usize), mut visit: impl FnMut(usize, usize, Piece)) {
         match self {
-            Self::Unicode => unicode(text, &mut visit),
-            Self::Letters => letters(text, &mut visit),
+            Self::Scripts => unicode(text, Beyond::Scripts(range), &mut visit),
+            Self::Unicode => unicode(text, Beyond::Uax29, &mut visit),
+            Self::Letters => letters(text, &mut |start, end| visit(start, end, Piece::Word)),
             Self::Blanks => {
                 let begin = text.as_ptr().addr();
                 for word in text.split_whitespace() {
                     let start = word.as_ptr().addr() - begin;
-                    visit(start, start + word.len());
+                    visit(start, start + word.len(), Piece::Word);
                 }
             }
+            Self::Text if text.is_empty() => {}
+            Self::Text => visit(0, text.len(), Piece::Word),
         }
     }
+
+    /// Hands what n-grams of characters run over to `visit`: the words, and of all scripts together whatever letters stand
+    /// together, however many.
+    pub(super) fn runs(self, text: &str, mut visit: impl FnMut(usize, usize)) {
+        if self != Self::Scripts {
+            return self.pieces(text, (1, 1), |start, end, _| visit(start, end));
+        }
+        let mut open: Option<(usize, usize)> = None;
+        unicode(text, Beyond::Runs, &mut |start, end, _| match &mut open {
+            Some((_, until)) if *until == start => *until = end,
+            _ => {
+                if let Some((start, end)) = open.replace((start, end)) {
+                    visit(start, end);
+                }
+            }
+        });
+        if let Some((start, end)) = open {
+            visit(start, end);
+        }
+    }
+}
+
+/// What is done with text that is not ASCII.
+#[derive(Debug, Clone, Copy)]
+enum Beyond {
+    /// Words by UAX 29, whatever the script.
+    Uax29,
+    /// Words as each script has them, for word n-grams of this range.
+    Scripts((usize, usize)),
+    /// As before, but what has no blanks is left whole.
+    Runs,
 }
 
 /// Classes of bytes under UAX 29; the order matters: below `MID_LETTER` a byte can be part of a word by itself.
@@ -229,7 +275,7 @@ fn class_at(bytes: &[u8], at: usize) -> u8 {
 /// Words that lie in one block, ASCII all round, are found there by their bits. Where one may go on beyond the block, the
 /// next block begins with it, and where other characters come near, [`one_by_one`] looks.
 #[inline]
-fn unicode(text: &str, visit: &mut impl FnMut(usize, usize)) {
+fn unicode(text: &str, beyond: Beyond, visit: &mut impl FnMut(usize, usize, Piece)) {
     let bytes = text.as_bytes();
     let mut base = 0;
     while base < bytes.len() {
@@ -259,14 +305,14 @@ fn unicode(text: &str, visit: &mut impl FnMut(usize, usize)) {
             changes &= changes - 1;
             let (start, end) = (base + start as usize, base + end as usize);
             if is_word(&bytes[start..end]) {
-                visit(start, end);
+                visit(start, end, Piece::Word);
             }
         }
         base = match open {
             None if known == 64 => base + BLOCK,
-            None => one_by_one(text, base + known as usize, visit),
+            None => one_by_one(text, base + known as usize, beyond, visit),
             Some(start) if known == 64 && start > base => start,
-            Some(start) => one_by_one(text, start, visit),
+            Some(start) => one_by_one(text, start, beyond, visit),
         };
     }
 }
@@ -292,30 +338,30 @@ fn joins(bytes: &[u8], at: usize) -> bool {
 
 /// Finds the word that begins at `start`, or deals with a character there that is not ASCII. Returns where to go on.
 #[cold]
-fn one_by_one(text: &str, start: usize, visit: &mut impl FnMut(usize, usize)) -> usize {
+fn one_by_one(text: &str, start: usize, beyond: Beyond, visit: &mut impl FnMut(usize, usize, Piece)) -> usize {
     let bytes = text.as_bytes();
     if bytes[start] >= 0x80 {
         // A mark joins the character before it, punctuation included (WB4), and blanks stay together (WB3d), so the full
         // algorithm starts there; what lies before was dealt with.
         let blanks = bytes[..start].iter().rev().take_while(|&&b| b == b' ').count();
-        return slow(text, start.saturating_sub(blanks.max(1)), visit);
+        return slow(text, start.saturating_sub(blanks.max(1)), beyond, visit);
     }
     let mut end = start;
     loop {
         match class_at(bytes, end) {
             class::LETTER | class::DIGIT | class::UNDERSCORE => end += 1,
-            class::NOT_ASCII => return slow(text, start, visit),
+            class::NOT_ASCII => return slow(text, start, beyond, visit),
             class::OTHER => break,
             // A character that joins may be followed by marks, which do not part it from what it joins.
             _ if class_at(bytes, end + 1) == class::NOT_ASCII && class_at(bytes, end - 1) != class::UNDERSCORE => {
-                return slow(text, start, visit);
+                return slow(text, start, beyond, visit);
             }
             _ if joins(bytes, end) => end += 1,
             _ => break,
         }
     }
     if is_word(&bytes[start..end]) {
-        visit(start, end);
+        visit(start, end, Piece::Word);
     }
     end
 }
@@ -323,17 +369,26 @@ fn one_by_one(text: &str, start: usize, visit: &mut impl FnMut(usize, usize)) ->
 /// The full algorithm from `start`, a word's beginning, to the next ASCII blank, which always ends a word.
 /// Returns where the blank is.
 #[cold]
-fn slow(text: &str, start: usize, visit: &mut impl FnMut(usize, usize)) -> usize {
+fn slow(text: &str, start: usize, beyond: Beyond, visit: &mut impl FnMut(usize, usize, Piece)) -> usize {
     let start = text.floor_char_boundary(start);
     let rest = &text.as_bytes()[start..];
     // What it begins with may be blanks that a mark joins; they do not end it.
     let first = rest.iter().take_while(|&&b| b == b' ').count().max(1);
     let blank = rest[first..].iter().position(|b| matches!(b, b' ' | b'\n' | b'\r' | b'\t'));
     let end = blank.map_or(text.len(), |blank| start + first + blank);
-    for (at, word) in text[start..end].unicode_word_indices() {
-        visit(start + at, start + at + word.len());
+    match beyond {
+        Beyond::Uax29 => uax29(text, start, end, visit),
+        Beyond::Scripts(range) => scripts::words(text, start, end, range, visit),
+        Beyond::Runs => scripts::runs(text, start, end, visit),
     }
     end
+}
+
+/// The words of a part of the text by the full algorithm.
+pub(super) fn uax29(text: &str, start: usize, end: usize, visit: &mut impl FnMut(usize, usize, Piece)) {
+    for (at, word) in text[start..end].unicode_word_indices() {
+        visit(start + at, start + at + word.len(), Piece::Word);
+    }
 }
 
 /// Runs of letters need no look around: the places where letters begin and end alternate, 64 bytes at a time.
@@ -372,8 +427,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn words(text: &str) -> Vec<&str> {
+        of(Words::Unicode, text)
+    }
+
+    fn of(kind: Words, text: &str) -> Vec<&str> {
         let mut out = Vec::new();
-        Words::Unicode.for_each(text, |w| out.push(w));
+        kind.for_each(text, |w| out.push(w));
         out
     }
 
@@ -430,6 +489,12 @@ mod tests {
         #[test]
         fn equals_the_full_algorithm_on_long_runs(text in "([a-c]{1,70}|[0-9_]{1,9}|[ .:,'-]){0,20}") {
             prop_assert_eq!(words(&text), text.unicode_words().collect::<Vec<_>>());
+        }
+
+        /// Where blanks part words, all scripts have Unicode's.
+        #[test]
+        fn scripts_with_blanks_are_as_unicode_has_them(text in "([a-c0-2:.,' \\-\"]|[éßאΣджआ\u{301}\u{200d}’·\u{ad}“…€😀]|[a-z]{20,60}){0,40}") {
+            prop_assert_eq!(of(Words::Scripts, &text), words(&text));
         }
 
         #[test]

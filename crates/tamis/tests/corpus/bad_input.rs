@@ -33,15 +33,15 @@ fn wrong_types_in_jsonl() {
         (r#"{"text": "a", "split": "dog"}"#, r#""split" must be train or test, found "dog""#),
         (
             r#"{"text": "a", "date": "5/31/24"}"#,
-            r#""date" must be a date that sorts as text, such as 2024-05-31, found "5/31/24"; to leave it unread give --date-field """#,
+            r#""date" must be a date that sorts as text, such as 2024-05-31, found "5/31/24"; to leave it unread give the option `date_field=`"#,
         ),
         (
             r#"{"id": "a", "body": "words"}"#,
-            r#"no "text" or "tokens"; the fields are body, id; name the one with the text with --text-field"#,
+            r#"no "text" or "tokens"; the fields are body, id; name the one with the text with the option `text_field`"#,
         ),
         (
             r#"{"text": null}"#,
-            r#"no "text" or "tokens"; the fields are text; name the one with the text with --text-field"#,
+            r#"no "text" or "tokens"; the fields are text; name the one with the text with the option `text_field`"#,
         ),
         (r#"{"text": 5, "text": "a"}"#, "a field stands twice in the object"),
         (r#"["a"]"#, r#"expected an object with "text" and "labels", found a list"#),
@@ -66,7 +66,7 @@ fn empty_corpora() {
     );
     assert_eq!(
         error("corpus.csv", "text,labels\n"),
-        "corpus.csv: there is no document; is the format csv right? Another one is given with --from"
+        "corpus.csv: there is no document; is the format csv right? Another one is given with the option `from`"
     );
     let folder = Folder::new();
     let message = |error: tamis::Error| folder.message(&error).replace(&folder.path("").display().to_string(), "");
@@ -97,7 +97,7 @@ fn no_labels() {
     assert_eq!((tally.documents, tally.labelled), (1, 0));
     assert_eq!(
         folder.message(&corpus.no_labels()),
-        "corpus.jsonl: no document has a label; name their field with --labels-field"
+        "corpus.jsonl: no document has a label; name their field with the option `labels_field`"
     );
 }
 
@@ -107,12 +107,12 @@ fn files_that_are_not_what_their_ending_says() {
         (
             "a.jsonl",
             b"id,text\n1,a\n",
-            "the ending says jsonl, but the content looks like csv; rename the file, or give --from csv",
+            "the ending says jsonl, but the content looks like csv; rename the file, or give the option `from=csv`",
         ),
         (
             "a.jsonl",
             b"hello\n",
-            "the ending says jsonl, but the content begins with \"hello\"; give its format with --from",
+            "the ending says jsonl, but the content begins with \"hello\"; give its format with the option `from`",
         ),
         (
             "a.json",
@@ -122,32 +122,32 @@ fn files_that_are_not_what_their_ending_says() {
         (
             "a.csv",
             b"{\"text\": \"a\"}\n",
-            "the ending says csv, but the content looks like jsonl; rename the file, or give --from jsonl",
+            "the ending says csv, but the content looks like jsonl; rename the file, or give the option `from=jsonl`",
         ),
         (
             "a.csv",
             b"text\tlabel\n",
-            "the ending says csv, but the content looks like tsv; rename the file, or give --from tsv",
+            "the ending says csv, but the content looks like tsv; rename the file, or give the option `from=tsv`",
         ),
         (
             "a.sgm",
             b"A 1:2 3:4\n",
-            "the ending says reuters, but the content looks like svmlight; rename the file, or give --from svmlight",
+            "the ending says reuters, but the content looks like svmlight; rename the file, or give the option `from=svmlight`",
         ),
         (
             "a.parquet",
             b"text,label\n",
-            "the ending says parquet, but the content looks like csv; rename the file, or give --from csv",
+            "the ending says parquet, but the content looks like csv; rename the file, or give the option `from=csv`",
         ),
         (
             "a.jsonl.gz",
             b"{\"text\": \"a\"}\n",
-            "the ending says gzip, but the content is not compressed; rename the file, or give --from",
+            "the ending says gzip, but the content is not compressed; rename the file, or give the option `from`",
         ),
         (
             "a.xyz",
             b"hello\n",
-            "neither the ending nor the content tells the format; give it with --from (jsonl csv tsv parquet folders reuters lyrl svmlight fasttext review)",
+            "neither the ending nor the content tells the format; give it with the option `from` (jsonl csv tsv parquet folders reuters lyrl svmlight fasttext review)",
         ),
     ];
     for (name, content, reason) in cases {
@@ -158,7 +158,10 @@ fn files_that_are_not_what_their_ending_says() {
     assert_eq!(read_with(&folder.file("a.csv", "{\"text\": \"a\"}\n"), &forced).unwrap().len(), 1);
     assert_eq!(read_with(&folder.file("a.jsonl.gz", "{\"text\": \"a\"}\n"), &forced).unwrap().len(), 1);
     let folders = ReadOptions { from: Some(Format::Folders), ..ReadOptions::default() };
-    assert_eq!(error_with("a.csv", "x", &folders), "a.csv: --from folders needs a folder, and this is a file");
+    assert_eq!(
+        error_with("a.csv", "x", &folders),
+        "a.csv: the option `from=folders` needs a folder, and this is a file"
+    );
 }
 
 #[test]
@@ -173,15 +176,15 @@ fn folders_that_hold_no_corpus_or_several() {
     };
     assert_eq!(
         message("x", None),
-        "x: the folder holds files of several formats (jsonl, csv); choose one, as with --from jsonl"
+        "x: the folder holds files of several formats (jsonl, csv); choose one, as with the option `from=jsonl`"
     );
     assert_eq!(
         message("y", None),
-        "y: no corpus was found in the folder; name the file, or give its format with --from"
+        "y: no corpus was found in the folder; name the file, or give its format with the option `from`"
     );
     assert_eq!(
         message("y", Some(Format::Lyrl)),
-        "y: no lyrl file was found in the folder; name the file, or give its format with --from"
+        "y: no lyrl file was found in the folder; name the file, or give its format with the option `from`"
     );
     assert_eq!(
         message("y", Some(Format::Folders)),
@@ -223,22 +226,22 @@ fn truncated_and_damaged_streams() {
 fn invalid_utf8_names_its_line() {
     assert_eq!(
         error("corpus.jsonl", b"{\"text\": \"a\"}\n{\"text\": \"d\xe9j\xe0\"}\n"),
-        "corpus.jsonl:2: not UTF-8: byte 0xe9 at column 12; name the encoding of the file, such as --encoding latin1"
+        "corpus.jsonl:2: not UTF-8: byte 0xe9 at column 12; name the encoding of the file, such as the option `encoding=latin1`"
     );
     assert_eq!(
         error("corpus.csv", b"text\na\nd\xe9\n"),
-        "corpus.csv:3: not UTF-8: byte 0xe9 at column 2; name the encoding of the file, such as --encoding latin1"
+        "corpus.csv:3: not UTF-8: byte 0xe9 at column 2; name the encoding of the file, such as the option `encoding=latin1`"
     );
     assert_eq!(
         error("corpus.jsonl", b"\xff\xfe{\0\"\0"),
-        "corpus.jsonl: the file is UTF-16, not UTF-8; read it with --encoding utf-16"
+        "corpus.jsonl: the file is UTF-16, not UTF-8; read it with the option `encoding=utf-16`"
     );
     let folder = Folder::new();
     folder.file("x/1", b"fine\nna\xefve\n");
     let message = folder.message(&read_with(&folder.path(""), &ReadOptions::default()).unwrap_err());
     assert_eq!(
         message,
-        "x/1:2: not UTF-8: byte 0xef at column 3; name the encoding of the file, such as --encoding latin1"
+        "x/1:2: not UTF-8: byte 0xef at column 3; name the encoding of the file, such as the option `encoding=latin1`"
     );
     // Only the bad lines are lost when they are skipped.
     let skip = ReadOptions { on_error: OnError::Skip, ..ReadOptions::default() };
@@ -273,7 +276,7 @@ fn a_line_of_200_megabytes() {
     let message = folder.message(&read_with(&path, &ReadOptions::default()).unwrap_err());
     assert_eq!(
         message,
-        "corpus.jsonl.zst:2: the record is longer than 64 MiB; raise --max-record if it is really one document"
+        "corpus.jsonl.zst:2: the record is longer than 64 MiB; raise the option `max_record` if it is really one document"
     );
     let skip = ReadOptions { on_error: OnError::Skip, ..ReadOptions::default() };
     let ids: Vec<String> = read_with(&path, &skip).unwrap().into_iter().map(|d| d.id.into_owned()).collect();
@@ -312,21 +315,24 @@ fn the_bound_holds_for_every_format() {
     let message = folder.message(
         &read_with(&folder.path(""), &ReadOptions { max_record_bytes: 1 << 20, ..ReadOptions::default() }).unwrap_err(),
     );
-    assert_eq!(message, "x/bomb: the record is longer than 1 MiB; raise --max-record if it is really one document");
+    assert_eq!(
+        message,
+        "x/bomb: the record is longer than 1 MiB; raise the option `max_record` if it is really one document"
+    );
     let none = ReadOptions { max_record_bytes: 0, ..ReadOptions::default() };
-    assert_eq!(error_with("a.jsonl", "{}", &none), "--max-record = 0: a record needs at least one byte");
+    assert_eq!(error_with("a.jsonl", "{}", &none), "the option `max_record=0`: a record needs at least one byte");
 }
 
 #[test]
 fn csv_records() {
     assert_eq!(
         error("a.csv", "id,body\n1,x\n"),
-        "a.csv:1: no column \"text\"; the columns are id, body; name the one with the text with --text-field"
+        "a.csv:1: no column \"text\"; the columns are id, body; name the one with the text with the option `text_field`"
     );
     let fields = Fields { labels: Some("topic".into()), ..Fields::default() };
     assert_eq!(
         error_with("a.csv", "id,text\n1,x\n", &ReadOptions { fields, ..ReadOptions::default() }),
-        "a.csv:1: no column \"topic\" (--labels-field); the columns are id, text"
+        "a.csv:1: no column \"topic\" (the option `labels_field`); the columns are id, text"
     );
     assert_eq!(
         error("a.csv", "id,text\n1,\"x\ny\"\n2,a,b\n"),
@@ -335,7 +341,7 @@ fn csv_records() {
     assert_eq!(
         error("a.csv", "id,text\n1,x\n2,\"never closed\n3,y\n"),
         "a.csv:3: a quoted field begins in this record and never ends; double the quotes within fields, or read quotes \
-         as plain characters with --no-quotes"
+         as plain characters with the option `quotes=false`"
     );
     assert_eq!(error("a.csv", "text,split\nx,dog\n"), "a.csv:2: \"split\" must be train or test, found \"dog\"");
 }
@@ -356,7 +362,7 @@ fn svmlight_records() {
     let counts = ReadOptions { values: Values::Counts, ..ReadOptions::default() };
     assert_eq!(
         error_with("a.svm", "A 1:0.5\n", &counts),
-        "a.svm:1: \"1:0.5\": not a whole number, though the values are read as counts; weights need --values presence"
+        "a.svm:1: \"1:0.5\": not a whole number, though the values are read as counts; weights need the option `values=presence`"
     );
 }
 

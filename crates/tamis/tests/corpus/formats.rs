@@ -374,7 +374,7 @@ fn blocks_do_not_show() {
             let count = match &document.body {
                 Body::Text(text) => text.matches("word").count(),
                 Body::Tokens(tokens) => tokens.len(),
-                Body::Counts(_) => unreachable!(),
+                Body::Counts(_) | Body::Fields(_) => unreachable!(),
             };
             assert_eq!(count, 1 + i % 97, "{name} {i}");
         }

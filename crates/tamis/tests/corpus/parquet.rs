@@ -89,7 +89,7 @@ fn wrong_columns_and_rows() {
     write(&path, vec![("words", text)]);
     assert_eq!(
         message(),
-        "a.parquet: no column \"text\"; the columns are words; name the one with the text with --text-field"
+        "a.parquet: no column \"text\"; the columns are words; name the one with the text with the option `text_field`"
     );
     let mut bytes = std::fs::read(&path).unwrap();
     bytes.truncate(bytes.len() - 10);

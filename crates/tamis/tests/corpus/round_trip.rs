@@ -41,6 +41,7 @@ fn bag(body: &Body<'_>) -> Vec<(String, u32)> {
     match body {
         Body::Text(text) => text.split_whitespace().for_each(|w| *bag.entry(w.to_owned()).or_default() += 1),
         Body::Tokens(tokens) => tokens.iter().for_each(|w| *bag.entry(w.to_string()).or_default() += 1),
+        Body::Fields(fields) => panic!("no field was named, and here are {fields:?}"),
         Body::Counts(counts) => counts.iter().for_each(|(w, n)| *bag.entry(w.to_string()).or_default() += n),
     }
     bag.into_iter().collect()
@@ -123,7 +124,7 @@ fn what_a_format_cannot_hold_is_an_error_and_leaves_nothing() {
         (
             "a.csv",
             vec!["x;y"],
-            "document \"d\" has the label \"x;y\" with \";\" in it; choose another --label-separator",
+            "document \"d\" has the label \"x;y\" with \";\" in it; choose another with the option `to_separator`",
         ),
         (
             "a.ft",

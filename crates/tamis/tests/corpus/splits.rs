@@ -135,7 +135,7 @@ fn newest_goes_by_date_then_id() {
     counts.dates[2] = None;
     assert_eq!(
         plan("newest(0.4)").splits(&counts, 0).unwrap_err().to_string(),
-        "newest(0.4) needs a date for each document, and 1 of 5 have none; name the field with --date-field, or choose \
+        "newest(0.4) needs a date for each document, and 1 of 5 have none; name the field with the option `date_field`, or choose \
          another split such as random(0.4)"
     );
 }
@@ -144,7 +144,8 @@ fn newest_goes_by_date_then_id() {
 fn given_splits_must_be_given() {
     let mut counts = counts(&vec![vec![]; 4]);
     let message = |counts: &Counts| plan("given").splits(counts, 0).unwrap_err().to_string();
-    let advice = "; name the field with --split-field, or choose another split such as random(0.2) or stratified(10)";
+    let advice =
+        "; name the field with the option `split_field`, or choose another split such as random(0.2) or stratified(10)";
     assert_eq!(message(&counts), format!("the corpus gives no split: no document says train or test{advice}"));
     counts.parts[1] = Some(Part::Train);
     assert_eq!(message(&counts), format!("the corpus gives no split: no document is in the test part{advice}"));
@@ -166,14 +167,14 @@ fn plans_that_cannot_be() {
     assert!(parse("kfolds(3)").starts_with("unknown split \"kfolds\"; did you mean kfold?"));
     let counts = counts(&vec![vec![]; 4]);
     let fail = |plan: SplitPlan| plan.splits(&counts, 0).unwrap_err().to_string();
-    assert_eq!(fail(SplitPlan::KFold(5)), "--split = kfold(5): from 2 to 4 folds: the corpus has 4 documents");
+    assert_eq!(fail(SplitPlan::KFold(5)), "splits.how = kfold(5): from 2 to 4 folds: the corpus has 4 documents");
     assert_eq!(
         fail(SplitPlan::Disjoint(3)),
-        "--split = disjoint(3): from 1 to 2 pieces: each needs two of the 4 documents"
+        "splits.how = disjoint(3): from 1 to 2 pieces: each needs two of the 4 documents"
     );
     assert_eq!(
         fail(SplitPlan::Random { test: 1.5, times: 1 }),
-        "--split = random(1.5): the share of the test part must be between 0 and 1"
+        "splits.how = random(1.5): the share of the test part must be between 0 and 1"
     );
     let one = Counts::from_rows::<&str, &str>(&[(vec![], vec![])]);
     assert_eq!(

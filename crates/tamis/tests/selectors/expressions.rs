@@ -126,7 +126,7 @@ fn errors_point_at_the_character() {
         ("sfs(ib,2)", 6, "')'"),
         ("sfs", 3, "searches from a selector"),
         ("sffs(sfs(ib))", 5, "no ranking"),
-        ("sfss(ib)", 0, "did you mean sfs"),
+        ("sfss(ib)", 0, "did you mean sffs or sfs"),
         ("é", 0, "unknown"),
         ("ar(ig,chi2mx)", 6, "did you mean chi2max"),
         ("chi2", 0, "chi2max"),

@@ -30,11 +30,12 @@ impl LineWriter {
     pub(super) fn new(path: &Path, format: Format, options: &WriteOptions) -> Result<Self> {
         if !matches!(format, Format::Jsonl | Format::Csv | Format::Tsv | Format::FastText | Format::SvmLight) {
             let here = if format == Format::Parquet { " by this build" } else { "" };
-            let reason = format!("{format} is read but not written{here}; give one of {} with --to", written());
+            let reason =
+                format!("{format} is read but not written{here}; give one of {} with the option `to`", written());
             return Err(Error::malformed_file(path, reason));
         }
         if options.label_separator.is_empty() && matches!(format, Format::Csv | Format::Tsv) {
-            return Err(Error::invalid("--label-separator", "\"\"", "writing several labels needs a separator"));
+            return Err(Error::invalid("to_separator", "\"\"", "writing several labels needs a separator"));
         }
         Ok(Self {
             path: path.to_owned(),
@@ -74,7 +75,9 @@ impl LineWriter {
     fn columns(&mut self, document: &Document<'_>, delimiter: u8) -> Result<()> {
         let separator = self.options.label_separator.as_str();
         if let Some(label) = document.labels.iter().find(|label| label.contains(separator)) {
-            let reason = format!("has the label {label:?} with {separator:?} in it; choose another --label-separator");
+            let reason = format!(
+                "has the label {label:?} with {separator:?} in it; choose another with the option `to_separator`"
+            );
             return Err(cannot_hold(&self.path, document, &reason));
         }
         let labels = document.labels.join(separator);
@@ -100,8 +103,9 @@ impl LineWriter {
         let text = text_of(&document.body);
         for word in text.split_whitespace() {
             if word.starts_with(prefix) {
-                let reason =
-                    format!("has the word {word:?}, which would be read as a label; choose another --label-prefix");
+                let reason = format!(
+                    "has the word {word:?}, which would be read as a label; choose another prefix with the option `to_prefix`"
+                );
                 return Err(cannot_hold(&self.path, document, &reason));
             }
             self.buffer.extend_from_slice(word.as_bytes());
@@ -122,6 +126,10 @@ impl LineWriter {
         let mut counts: Vec<(u32, u32)> = match &document.body {
             Body::Text(text) => text.split_whitespace().map(|word| (number(terms, word), 1)).collect(),
             Body::Tokens(tokens) => tokens.iter().map(|word| (number(terms, word), 1)).collect(),
+            Body::Fields(fields) => {
+                let words = fields.iter().flat_map(|(_, text)| text.split_whitespace());
+                words.map(|word| (number(terms, word), 1)).collect()
+            }
             Body::Counts(bag) => bag.iter().map(|(term, count)| (number(terms, term), *count)).collect(),
         };
         counts.sort_unstable();
@@ -216,6 +224,11 @@ impl Serialize for Record<'_, '_> {
         }
         match &document.body {
             Body::Text(text) => map.serialize_entry("text", text)?,
+            Body::Fields(fields) => {
+                for (field, text) in fields {
+                    map.serialize_entry(field, text)?;
+                }
+            }
             Body::Tokens(tokens) => map.serialize_entry("tokens", tokens)?,
             Body::Counts(counts) => map.serialize_entry("counts", &Counts(counts))?,
         }

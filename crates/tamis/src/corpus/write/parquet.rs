@@ -12,6 +12,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::lines::part_name;
+use super::text_of;
 use crate::atomic::AtomicFile;
 use crate::corpus::{Body, Document};
 use crate::{Error, Result};
@@ -58,13 +59,16 @@ impl ParquetWriter {
         let columns = &mut self.columns;
         columns.id.append_value(&document.id);
         let tokens: Option<Vec<&str>> = match &document.body {
-            Body::Text(_) => None,
+            Body::Text(_) | Body::Fields(_) => None,
             Body::Tokens(tokens) => Some(tokens.iter().map(AsRef::as_ref).collect()),
             Body::Counts(counts) => {
                 Some(counts.iter().flat_map(|(term, n)| std::iter::repeat_n(term.as_ref(), *n as usize)).collect())
             }
         };
-        columns.text.append_option(if let Body::Text(text) = &document.body { Some(text) } else { None });
+        columns.text.append_option(match &document.body {
+            body @ (Body::Text(_) | Body::Fields(_)) => Some(text_of(body)),
+            _ => None,
+        });
         let has_tokens = tokens.is_some();
         tokens.into_iter().flatten().for_each(|token| columns.tokens.values().append_value(token));
         columns.tokens.append(has_tokens);

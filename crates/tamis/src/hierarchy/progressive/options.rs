@@ -101,7 +101,7 @@ impl ProgressiveOptions {
             return Err(Error::invalid("folds", self.folds, reason));
         }
         if !(0.0..=1.0).contains(&self.least_utility) {
-            return Err(Error::invalid("least-utility", self.least_utility, "must lie in [0,1]"));
+            return Err(Error::invalid("least_utility", self.least_utility, "must lie in [0,1]"));
         }
         if self.selector.has_auto() {
             return Err(Error::invalid("selector", &self.selector, "a λ cannot be learned at every node; name it"));

@@ -47,7 +47,7 @@ impl Default for TrainingOptions {
 impl TrainingOptions {
     fn check(&self) -> Result<()> {
         match self.per_node {
-            Some(n) if n < 2 => Err(Error::invalid("per-node", n, "needs at least one positive and one negative: 2")),
+            Some(n) if n < 2 => Err(Error::invalid("per_node", n, "needs at least one positive and one negative: 2")),
             _ => Ok(()),
         }
     }

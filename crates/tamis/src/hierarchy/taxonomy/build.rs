@@ -106,7 +106,7 @@ pub(super) fn build(statements: impl IntoIterator<Item = Statement>, source: Sou
                 let at = draft.parent_line.map(|l| format!(" (line {l})")).unwrap_or_default();
                 let reason = format!(
                     "{:?} has several parents: {}{at} and {}; a taxonomy is a forest; \
-                     correct it, or take the first parent (--parent first)",
+                     correct it, or take the first parent (the option `parent=first`)",
                     statement.id,
                     describe(first),
                     describe(parent),

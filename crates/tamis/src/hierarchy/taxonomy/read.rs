@@ -50,8 +50,8 @@ impl Taxonomy {
     /// Blank lines, a header `child<TAB>parent[<TAB>name]` and lines that begin with `#` and have no tab are skipped.
     /// A parent that has no line of its own is a root, except `Root`, which stands for no parent.
     /// The format is found out so: that header means child, parent and name; lines of `parent: … child: …` are RCV1-v2's hierarchy; lines without any tab, with
-    /// more than three fields, or that begin with `Root` are a parent and its children; everything else is child,
-    /// parent and name. An empty second field (a root) settles for the last.
+    /// more than three fields, or that hang below a line that begins with `Root` are a parent and its children; everything
+    /// else is child, parent and name. An empty second field (a root) settles for the last.
     pub fn read(input: impl BufRead, path: impl AsRef<Path>, options: &TaxonomyOptions) -> Result<Self> {
         let path = path.as_ref();
         let (lines, header) = read_lines(input, path)?;
@@ -112,11 +112,30 @@ fn detect(lines: &[(u64, String)]) -> TaxonomyFormat {
         TaxonomyFormat::ParentChildren
     } else if texts().any(second_is_empty) {
         TaxonomyFormat::ChildParent
-    } else if texts().any(|line| line.split('\t').next().is_some_and(|f| is_root(f.trim()))) {
+    } else if below_virtual_root(&texts().collect::<Vec<_>>()) {
         TaxonomyFormat::ParentChildren
     } else {
         TaxonomyFormat::ChildParent
     }
+}
+
+/// Whether lines are a virtual `Root` and what hangs below it. A plant has a root too: `root<TAB>plant` is a child and its
+/// parent. So `Root` must be nobody's child, every other parent must be a child, and nobody may have two parents; and where
+/// both readings are possible still, since lines are pairs, the spelling decides.
+fn below_virtual_root(lines: &[&str]) -> bool {
+    let fields: Vec<Vec<&str>> =
+        lines.iter().map(|line| line.split('\t').map(str::trim).filter(|f| !f.is_empty()).collect()).collect();
+    let parents = || fields.iter().filter_map(|line| line.first().copied());
+    let Some(root) = parents().find(|id| is_root(id)) else { return false };
+    // A third field that begins another line is no name.
+    let nodes: FxHashSet<&str> = parents().collect();
+    if fields.iter().any(|line| line.len() > 2 && line[2] != line[0] && nodes.contains(line[2])) {
+        return true;
+    }
+    let mut children = FxHashSet::default();
+    let once = fields.iter().flat_map(|line| line.iter().skip(1)).all(|child| children.insert(*child));
+    let below = once && !children.contains(root) && parents().all(|id| id == root || children.contains(id));
+    below && (root == "Root" || fields.iter().any(|line| line.len() > 2))
 }
 
 fn child_parent(line: &str, number: u64, path: &Path) -> Result<Statement> {

@@ -12,7 +12,8 @@ use self::grid::{GridParts, grid};
 use self::raw::{Raw, RawCorpus};
 use self::source::Source;
 use super::keep::Keep;
-use super::plan::{CorpusPlan, Plan, TestPlan, TextPlan, Work};
+use super::plan::{CorpusPlan, Plan, TestPlan, Work};
+use crate::terms::{StopWords, TextChoices};
 use crate::{Error, Result};
 
 impl Plan {
@@ -106,11 +107,11 @@ impl Plan {
         for change in changes {
             let (key, value) = change
                 .split_once('=')
-                .ok_or_else(|| Error::invalid("--set", change, "expected key=value, such as splits.how=given"))?;
-            set(&mut table, key.trim(), value.trim()).map_err(|reason| Error::invalid("--set", change, reason))?;
+                .ok_or_else(|| Error::invalid("set", change, "expected key=value, such as splits.how=given"))?;
+            set(&mut table, key.trim(), value.trim()).map_err(|reason| Error::invalid("set", change, reason))?;
         }
-        let text = toml::to_string(&table).map_err(|e| Error::invalid("--set", changes.join(" "), e.to_string()))?;
-        let plan = Self::parse(&text, format!("{} with --set", path.display()))?;
+        let text = toml::to_string(&table).map_err(|e| Error::invalid("set", changes.join(" "), e.to_string()))?;
+        let plan = Self::parse(&text, format!("{} with the option `set`", path.display()))?;
         Ok((plan, text))
     }
 }
@@ -129,19 +130,20 @@ fn set(table: &mut toml::Table, key: &str, value: &str) -> std::result::Result<(
 }
 
 fn corpus_plan(source: &Source<'_>, raw: RawCorpus) -> Result<CorpusPlan> {
-    let usual = TextPlan::default();
-    let language = |name: &Option<Spanned<String>>| name.as_ref().map(|s| s.get_ref().clone());
-    let text = TextPlan {
-        words: raw.words.unwrap_or(usual.words),
-        lowercase: raw.lowercase.unwrap_or(usual.lowercase),
-        min_length: raw.min_length.unwrap_or(usual.min_length),
-        max_length: raw.max_length.unwrap_or(usual.max_length),
-        digits: raw.digits.unwrap_or(usual.digits),
-        stop_words: language(&raw.stop_words),
-        stem: language(&raw.stem),
-        ngrams: raw.ngrams.unwrap_or(usual.ngrams),
+    let written = |value: &Option<Spanned<String>>| value.as_ref().map(|s| s.get_ref().clone());
+    let text = TextChoices {
+        terms: written(&raw.terms),
+        words: raw.words,
+        lowercase: raw.lowercase,
+        min_length: raw.min_length,
+        max_length: raw.max_length,
+        digits: raw.digits,
+        stop_words: written(&raw.stop_words).map(StopWords::Named),
+        stem: written(&raw.stem),
+        ngrams: raw.ngrams,
+        char_ngrams: raw.char_ngrams,
     };
-    let named = [(&raw.stop_words, "corpus.stop_words"), (&raw.stem, "corpus.stem")];
+    let named = [(&raw.terms, "corpus.terms"), (&raw.stop_words, "corpus.stop_words"), (&raw.stem, "corpus.stem")];
     text.options().map_err(|e| match named.iter().find_map(|(value, key)| Some((value.as_ref()?.span(), *key))) {
         Some((span, key)) => source.error(span, key, e),
         None => Error::malformed_file(&source.path, format!("corpus: {e}")),
@@ -232,7 +234,7 @@ list = ["RPrec"]
         assert_eq!(plan.grid().unwrap().sizes, [Size::Top(7)]);
         assert_eq!(plan.corpus.keep.labels, ["a"]);
         assert_eq!(Plan::parse(&text, "x").unwrap(), plan);
-        assert!(set(&["sizes.at=[0]"]).unwrap_err().to_string().contains("p.toml with --set:"));
+        assert!(set(&["sizes.at=[0]"]).unwrap_err().to_string().contains("p.toml with the option `set`:"));
         assert!(set(&["sizes"]).is_err());
         assert!(set(&["name.x=1"]).unwrap_err().to_string().contains("name is no section"));
     }

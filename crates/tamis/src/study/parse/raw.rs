@@ -48,6 +48,8 @@ pub(super) struct RawCorpus {
     pub(super) stop_words: Option<Spanned<String>>,
     pub(super) stem: Option<Spanned<String>>,
     pub(super) ngrams: Option<usize>,
+    pub(super) char_ngrams: Option<(usize, usize)>,
+    pub(super) terms: Option<Spanned<String>>,
     pub(super) labels: Option<Vec<String>>,
     pub(super) single_label: Option<bool>,
     pub(super) min_documents: Option<u32>,

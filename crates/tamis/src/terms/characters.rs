@@ -1,0 +1,145 @@
+//! N-grams of characters within the words or runs of a text.
+
+use std::ops::Range;
+
+use super::Words;
+use super::shape::Shaper;
+use super::word_table::WordTable;
+use crate::Result;
+use crate::counts::Interner;
+use crate::terms::TextOptions;
+
+/// Runs of up to so many bytes are remembered with their n-grams; longer ones hardly ever come again.
+const REMEMBERED: usize = 24;
+
+/// A run that gives no term.
+const DROPPED: u32 = u32::MAX;
+
+/// Reads one block of characters.
+pub(super) struct Characters {
+    shaper: Shaper,
+    mark: Option<char>,
+    /// Short run → its place in `grams`.
+    runs: WordTable,
+    grams: Vec<Box<[u32]>>,
+    /// N-gram → term.
+    known: WordTable,
+    form: String,
+    /// The form between blanks, and where its characters begin.
+    padded: String,
+    begins: Vec<usize>,
+}
+
+impl Characters {
+    pub(super) fn new(options: &TextOptions, at: usize) -> Result<Self> {
+        let shaper = Shaper::new(options, &options.blocks()[at])?;
+        Ok(Self {
+            runs: WordTable::new(shaper.block.lowercase),
+            known: WordTable::new(false),
+            grams: Vec::new(),
+            mark: options.mark(at),
+            form: String::new(),
+            padded: String::new(),
+            begins: Vec::new(),
+            shaper,
+        })
+    }
+
+    /// Hands the terms of a text to `visit`.
+    pub(super) fn text(&mut self, terms: &mut Interner, text: &str, visit: &mut impl FnMut(u32)) {
+        self.shaper.block.words.runs(text, |start, end| self.run(terms, &text[start..end], visit));
+    }
+
+    /// Hands the terms of a word or run to `visit`.
+    pub(super) fn run(&mut self, terms: &mut Interner, raw: &str, visit: &mut impl FnMut(u32)) {
+        if raw.len() > REMEMBERED {
+            return self.each(terms, raw, |term, _, _| visit(term));
+        }
+        let at = match self.runs.find(raw.as_bytes(), 0, raw.len()) {
+            Ok(at) => at,
+            Err(vacant) => {
+                let mut found = Vec::new();
+                self.each(terms, raw, |term, _, _| found.push(term));
+                let at = if found.is_empty() { DROPPED } else { self.grams.len() as u32 };
+                if !found.is_empty() {
+                    self.grams.push(found.into());
+                }
+                self.runs.store(vacant, raw, at);
+                at
+            }
+        };
+        if at != DROPPED {
+            self.grams[at as usize].iter().for_each(|&term| visit(term));
+        }
+    }
+
+    /// The same as [`Characters::text`], with the bytes that each n-gram was made of.
+    pub(super) fn places(&mut self, terms: &mut Interner, text: &str, visit: &mut impl FnMut(Range<usize>, u32)) {
+        self.shaper.block.words.runs(text, |start, end| {
+            let raw = &text[start..end];
+            let mut found = Vec::new();
+            self.each(terms, raw, |term, from, to| found.push((term, from, to)));
+            if found.is_empty() {
+                return;
+            }
+            let origins = self.shaper.origins(raw, &self.form);
+            // The blanks around a run are not in the text.
+            let around = usize::from(self.shaper.block.words != Words::Text);
+            for (term, from, to) in found {
+                let first = from.saturating_sub(around).min(origins.len() - 1);
+                let last = (to - 1).saturating_sub(around).min(origins.len() - 1);
+                let range = origins[first].start.min(origins[last].start)..origins[last].end.max(origins[first].end);
+                visit(start + range.start..start + range.end, term);
+            }
+        });
+    }
+
+    /// Hands every n-gram to `visit`, shorter first, left to right: its term, its first character, the one after its last,
+    /// counted in the form between blanks.
+    fn each(&mut self, terms: &mut Interner, raw: &str, mut visit: impl FnMut(u32, usize, usize)) {
+        let Self { shaper, mark, known, form, padded, begins, .. } = self;
+        let Some(shaped) = shaper.shape(raw, form) else { return };
+        let around = if shaper.block.words == Words::Text { "" } else { " " };
+        padded.clear();
+        for part in [around, shaped, around] {
+            padded.push_str(part);
+        }
+        begins.clear();
+        begins.extend(padded.char_indices().map(|(at, _)| at));
+        begins.push(padded.len());
+        let length = begins.len() - 1;
+        let (low, high) = shaper.block.range;
+        for n in low..=high.min(length) {
+            for at in 0..=length - n {
+                let (start, end) = (begins[at], begins[at + n]);
+                // One of length 1 or 2 may be nothing but the blanks around.
+                if n <= 2 && padded[start..end].trim_start().is_empty() {
+                    continue;
+                }
+                let term = match known.find(padded.as_bytes(), start, end) {
+                    Ok(term) => term,
+                    Err(vacant) => {
+                        let gram = &padded[start..end];
+                        let term = match mark {
+                            None => terms.intern(gram),
+                            Some(mark) => terms.intern(&format!("{mark}{gram}")),
+                        };
+                        known.store(vacant, gram, term);
+                        term
+                    }
+                };
+                visit(term, at, at + n);
+            }
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.runs.clear();
+        self.known.clear();
+        self.grams.clear();
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.runs.heap_bytes() + self.known.heap_bytes() + self.grams.iter().map(|g| g.len() * 4 + 16).sum::<usize>()
+    }
+}
