@@ -355,7 +355,7 @@ impl PyModel {
     /// Features, best first.
     #[getter]
     fn features(&self) -> Vec<String> {
-        self.model.features().into_iter().map(str::to_owned).collect()
+        self.model.words().into_iter().map(str::to_owned).collect()
     }
 
     /// Summary, thresholds, curves and text options as JSON.

@@ -325,7 +325,7 @@ fn bad_options_and_labels_are_refused() {
     let rows: Vec<usize> = (0..60).collect();
     let error = |o: ProgressiveOptions| fit(&counts, &rows, &taxonomy(), &o, &Silent).unwrap_err().to_string();
     assert!(error(ProgressiveOptions { features: Some(0), ..options("svm") }).contains("features"));
-    assert!(error(ProgressiveOptions { least_utility: 1.5, ..options("svm") }).contains("least-utility"));
+    assert!(error(ProgressiveOptions { least_utility: 1.5, ..options("svm") }).contains("least_utility"));
     assert!(error(ProgressiveOptions { folds: 1, ..options("svm") }).contains("folds"));
     assert!(error(ProgressiveOptions { per_node: Some(1), ..options("svm") }).contains("per-node"));
     let small = Taxonomy::from_pairs([("hockey", Some("sport"))], ParentPolicy::Refuse).unwrap();

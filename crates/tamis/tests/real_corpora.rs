@@ -139,7 +139,7 @@ fn advisories() {
 
 #[test]
 fn rcv1_vectors() {
-    let Some(all) = totals("rcv1", &ReadOptions::default()) else { return };
+    let Some(all) = totals("rcv1/rcv1-15k.svm", &ReadOptions::default()) else { return };
     assert_eq!((all.format, all.documents), (Some(Format::SvmLight), 14_401));
     assert_eq!(all.labels.len(), 102);
     let counts = ReadOptions { values: Values::Counts, ..ReadOptions::default() };

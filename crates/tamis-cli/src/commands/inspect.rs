@@ -229,10 +229,10 @@ fn model_file(path: &Path, format: Format, global: &Global) -> anyhow::Result<()
     for reason in &summary.choices {
         fact("why", reason.clone());
     }
-    fact("best features", model.features().into_iter().take(10).collect::<Vec<_>>().join(", "));
+    fact("best features", model.words().into_iter().take(10).collect::<Vec<_>>().join(", "));
     for (section, bytes) in &info.sections {
         fact(&format!("section {section}"), format!("{} bytes", grouped(*bytes as u64)));
     }
-    fact("text options", serde_json::to_string(&model.text)?);
+    fact("text options", model.text.to_string());
     crate::output::print_rows(&rows, format, global)
 }

@@ -1,6 +1,8 @@
 //! `tamis rank`: the words that matter, by any selector.
 
+use std::borrow::Cow;
 use std::io::Write;
+use std::ops::Deref;
 
 use anyhow::bail;
 use serde_json::{Value, json};
@@ -8,6 +10,7 @@ use tamis::counts::{Contingency, Counts, CountsFile};
 use tamis::features::overlap::{self, Overlap, ResampleOptions};
 use tamis::features::search::Budget;
 use tamis::features::{Ranking, Selector};
+use tamis::terms::TextOptions;
 
 use crate::corpus_args::{CorpusArgs, TextArgs, counts};
 use crate::global::Global;
@@ -86,11 +89,32 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
 }
 
-fn read(args: &Args, global: &Global) -> anyhow::Result<(Input, Contingency)> {
+/// A contingency whose terms can be read by people.
+struct Table {
+    counts: Contingency,
+    text: TextOptions,
+}
+
+impl Deref for Table {
+    type Target = Contingency;
+
+    fn deref(&self) -> &Contingency {
+        &self.counts
+    }
+}
+
+impl Table {
+    fn term(&self, term: u32) -> Cow<'_, str> {
+        self.text.shown(self.vocabulary().name(term))
+    }
+}
+
+fn read(args: &Args, global: &Global) -> anyhow::Result<(Input, Table)> {
     if let [path] = args.corpus.paths.as_slice()
         && CountsFile::is_one(path)
     {
-        return Ok((Input::Counted, CountsFile::read(path)?.contingency));
+        let CountsFile { text, contingency: counts, .. } = CountsFile::read(path)?;
+        return Ok((Input::Counted, Table { counts, text }));
     }
     let options = args.text.options()?;
     let corpus = args.corpus.open(global)?;
@@ -103,7 +127,7 @@ fn read(args: &Args, global: &Global) -> anyhow::Result<(Input, Contingency)> {
     if training.len() < counts.len() {
         tracing::info!("ranked on the {} training documents of {}", training.len(), counts.len());
     }
-    let table = Contingency::of_rows(&counts, &training);
+    let table = Table { counts: Contingency::of_rows(&counts, &training), text: options.text };
     Ok((Input::Documents(Box::new(counts)), table))
 }
 
@@ -130,11 +154,11 @@ fn select(selector: &Selector, args: &Args, table: &Contingency, global: &Global
 }
 
 /// The place of a term in a list: rank, term, score, df, and the label it speaks for with its cell.
-fn entry(table: &Contingency, ranking: &Ranking, at: usize, label: Option<u32>) -> Value {
+fn entry(table: &Table, ranking: &Ranking, at: usize, label: Option<u32>) -> Value {
     let term = ranking.terms()[at];
     let mut entry = json!({
         "rank": at + 1,
-        "term": table.vocabulary().name(term),
+        "term": table.term(term),
         "score": ranking.scores()[at],
         "df": table.df()[term as usize],
     });
@@ -178,7 +202,7 @@ fn score(value: f64, format: Format) -> String {
 fn one(
     selector: &Selector,
     ranking: &Ranking,
-    table: &Contingency,
+    table: &Table,
     shown: usize,
     format: Format,
     global: &Global,
@@ -190,7 +214,7 @@ fn one(
     }
 }
 
-fn per_label(args: &Args, table: &Contingency, global: &Global) -> anyhow::Result<()> {
+fn per_label(args: &Args, table: &Table, global: &Global) -> anyhow::Result<()> {
     let [selector] = args.by.as_slice() else { bail!("--per-label takes one --by") };
     let top = args.top.unwrap_or(if args.format == Format::Table { 10 } else { usize::MAX });
     let rankings = selector.rank_per_label(table, top)?;
@@ -220,7 +244,7 @@ fn per_label(args: &Args, table: &Contingency, global: &Global) -> anyhow::Resul
 fn compare(
     selectors: &[Selector],
     rankings: &[Ranking],
-    table: &Contingency,
+    table: &Table,
     shown: usize,
     format: Format,
     global: &Global,
@@ -259,7 +283,7 @@ fn compare(
     for at in 0..longest.min(shown) {
         side_by_side.push(std::iter::once((at + 1).to_string()).chain(rankings.iter().flat_map(|ranking| {
             match ranking.terms().get(at) {
-                Some(&term) => [table.vocabulary().name(term).to_owned(), score(ranking.scores()[at], format)],
+                Some(&term) => [table.term(term).into_owned(), score(ranking.scores()[at], format)],
                 None => [String::new(), String::new()],
             }
         })));

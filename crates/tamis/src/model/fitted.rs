@@ -118,6 +118,8 @@ struct Checked {
     parts: ModelParts,
     /// Term of each feature.
     term_of: Vec<u32>,
+    /// Names of the features for people, where they are not the terms themselves.
+    shown: Option<Vec<String>>,
     /// What labellers worked with and left: they know the words they have seen.
     idle: Mutex<Vec<Box<Desk>>>,
 }
@@ -154,15 +156,25 @@ impl Model {
         }
         // Whoever labels makes one of these, and must not fail.
         Analyzer::new(&parts.text)?;
-        Ok(Self(Arc::new(Checked { parts, term_of, idle: Mutex::default() })))
+        let shown = |&term: &u32| parts.text.shown(parts.terms.name(term)).into_owned();
+        let shown = parts.text.marks_terms().then(|| term_of.iter().map(shown).collect());
+        Ok(Self(Arc::new(Checked { parts, term_of, shown, idle: Mutex::default() })))
     }
 
-    /// The name of a feature.
+    /// The name of a feature, for people.
     pub fn word(&self, feature: u32) -> &str {
-        self.terms.name(self.0.term_of[feature as usize])
+        match &self.0.shown {
+            Some(shown) => &shown[feature as usize],
+            None => self.terms.name(self.0.term_of[feature as usize]),
+        }
     }
 
-    /// Names of the features, best first.
+    /// Names of the features for people, best first.
+    pub fn words(&self) -> Vec<&str> {
+        (0..self.terms.len() as u32).map(|feature| self.word(feature)).collect()
+    }
+
+    /// The features as the vocabulary has them, best first.
     pub fn features(&self) -> Vec<&str> {
         self.0.term_of.iter().map(|&term| self.terms.name(term)).collect()
     }

@@ -119,8 +119,10 @@ pub(super) fn fit(
 pub(super) fn quantised(trained: Trained, counts: &Counts, rows: &[usize]) -> Result<Trained> {
     let mut parts = (*trained.model).clone();
     let Ranker::Flat(Fitted::Linear(linear)) = &parts.ranker else {
-        let reason = format!("only linear models (svm, bayes) have weights, and this is {}", parts.summary.classifier);
-        return Err(Error::invalid("quantise", true, reason));
+        return Err(Error::data(format!(
+            "the option `quantise` is for linear models (svm, bayes), and this is {}",
+            parts.summary.classifier
+        )));
     };
     let small = linear.quantised()?;
     let terms: Vec<u32> = trained.model.features().iter().filter_map(|t| counts.vocabulary.id(t)).collect();

@@ -182,7 +182,8 @@ impl FitOptions {
         match (self.threshold, taxonomy) {
             (Some(Deciding::Flat(policy)), taxonomy) => Ok(Way::Flat(taxonomy, Some(policy))),
             (Some(Deciding::Along(method)), None) => {
-                Err(Error::invalid("threshold", method, "it sets thresholds along a taxonomy, and there is none"))
+                let reason = "it sets thresholds along a taxonomy: give one with the option `taxonomy`";
+                Err(Error::invalid("threshold", method, reason))
             }
             (None, None) => Ok(Way::Flat(None, None)),
             (_, Some(taxonomy)) => {
@@ -197,11 +198,17 @@ impl FitOptions {
             Some(Deciding::Along(method)) => Some(method),
             _ => None,
         };
-        let flat_only = [("quantise", self.quantise), ("calibrate", self.calibrate.is_some())];
-        if let Some((option, _)) = flat_only.iter().find(|(_, asked)| *asked) {
-            let value = self.calibrate.filter(|_| *option == "calibrate").map_or("true".to_owned(), |m| m.to_string());
-            let reason = "for models without a classifier at each node; name a flat threshold such as rcut(1) for one";
-            return Err(Error::invalid(*option, value, reason));
+        let flat_only = |option: &str| {
+            Error::data(format!(
+                "{option} is for models without a classifier at each node; add a flat threshold such as the option \
+                 `threshold=rcut(1)` for one"
+            ))
+        };
+        if self.quantise {
+            return Err(flat_only("the option `quantise`"));
+        }
+        if self.calibrate.is_some() {
+            return Err(flat_only("the option `calibrate`"));
         }
         if self.by.is_some() && self.features == Some(Size::All) {
             let reason = "every node takes all its words, so the selector has nothing to select; give a number";

@@ -170,7 +170,7 @@ impl Page {
 
     fn weights(&mut self, model: &Model) {
         let Ranker::Flat(Fitted::Linear(linear)) = &model.ranker else { return };
-        let names = model.features();
+        let names = model.words();
         let ranked = linear.parts().outputs.labels();
         let mut by_label: Vec<Vec<(f64, usize)>> = vec![Vec::new(); ranked.len()];
         for feature in 0..linear.features() {

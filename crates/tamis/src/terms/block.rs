@@ -127,17 +127,16 @@ impl Block {
     /// Checks ranges and names.
     pub fn validate(&self) -> Result<()> {
         let (low, high) = self.range;
-        let longest = Self::longest(self.unit);
-        if low == 0 || low > high || high > longest {
-            let option = if self.unit == Unit::Words { "ngrams" } else { "char_ngrams" };
-            return Err(Error::invalid(option, range(self.range), range_rule(self.unit)));
+        if low == 0 || low > high || high > Self::longest(self.unit) {
+            let (range, rule) = (range(self.range), range_rule(self.unit));
+            return Err(match self.unit {
+                Unit::Words => Error::invalid("ngrams", range, rule),
+                Unit::Chars => Error::invalid("char_ngrams", range, rule),
+            });
         }
         if self.min_length == 0 || self.min_length > self.max_length {
-            return Err(Error::invalid(
-                "min_length",
-                self.min_length,
-                format!("must be from 1 to the maximum length, {}", length(self.max_length)),
-            ));
+            let rule = format!("must be from 1 to the maximum length, {}", length(self.max_length));
+            return Err(Error::invalid("min_length", self.min_length, rule));
         }
         if self.unit == Unit::Words && self.words == Words::Text {
             return Err(Error::invalid("kind", self.words, "is for characters: chars(2-3,kind=text)"));

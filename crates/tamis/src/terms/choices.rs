@@ -71,6 +71,9 @@ impl TextChoices {
             (None, Some(n), Some(_)) if n != 1 => {
                 return Err(Error::invalid("ngrams", n, "to have both, take the option `terms=words(1-2)+chars(3-5)`"));
             }
+            (None, Some(n), _) if n == 0 || n > Block::longest(Unit::Words) => {
+                return Err(Error::invalid("ngrams", n, format!("must be from 1 to {}", Block::longest(Unit::Words))));
+            }
             (None, _, Some(range)) => vec![Block { range, ..base(Unit::Chars) }],
             (None, n, None) => vec![Block { range: (1, n.unwrap_or(1)), ..base(Unit::Words) }],
             (Some(text), None | Some(1), None) => expression::parse(text, &base)?,
@@ -105,7 +108,7 @@ fn list(words: &StopWords, lists: &mut BTreeMap<String, Vec<String>>) -> Result<
                 Ok(format!("@{name}"))
             }
             (Err(unknown), false) => {
-                Err(Error::data(format!("stop words {name}: no such file or language; {unknown}")))
+                Err(Error::invalid("stop_words", name, format!("no such file or language; {unknown}")))
             }
         },
     }

@@ -125,6 +125,11 @@ impl TextOptions {
         (self.blocks.len() > 1).then(|| char::from(1 + block as u8))
     }
 
+    /// Whether terms do not read as they are stored.
+    pub fn marks_terms(&self) -> bool {
+        self.blocks.len() > 1 || self.blocks[0].field.is_some()
+    }
+
     /// The block that a term is from, and the term without its mark.
     pub fn block_of<'t>(&self, term: &'t str) -> (usize, &'t str) {
         let marked = (0..self.blocks.len()).find_map(|at| Some((at, term.strip_prefix(self.mark(at)?)?)));
@@ -136,7 +141,7 @@ impl TextOptions {
     pub fn shown<'t>(&self, term: &'t str) -> Cow<'t, str> {
         let (at, plain) = self.block_of(term);
         let block = &self.blocks[at];
-        if self.blocks.len() == 1 && block.field.is_none() {
+        if !self.marks_terms() {
             return Cow::Borrowed(plain);
         }
         let mut shown = Cow::Borrowed(plain);

@@ -34,6 +34,7 @@ pub(super) struct WordGrams {
     term_of: Vec<u32>,
     /// The last n-grams of each length, ending at the previous word, and where their words began, the latest first.
     tails: Vec<u32>,
+    grown: Vec<u32>,
     begins: Vec<usize>,
     /// Where a word takes its final form.
     form: String,
@@ -52,6 +53,7 @@ impl WordGrams {
             units: Interner::default(),
             term_of: Vec::new(),
             tails: Vec::new(),
+            grown: Vec::new(),
             begins: Vec::new(),
             form: String::new(),
             plain: false,
@@ -167,12 +169,12 @@ impl WordGrams {
         if decided == DROPPED {
             return;
         }
-        let Self { shaper, mark, chains, units, term_of, tails, begins, .. } = self;
+        let Self { shaper, mark, chains, units, term_of, tails, grown, begins, .. } = self;
         let (low, high) = shaper.block.range;
         begins.insert(0, place.start);
         begins.truncate(high);
         // tails[k] is the (k+1)-gram that ended at the previous word; each grows by this word.
-        let mut grown = Vec::with_capacity(high);
+        grown.clear();
         grown.push(decided);
         for &tail in tails.iter().take(high - 1) {
             let length = grown.len() + 1;
@@ -190,7 +192,7 @@ impl WordGrams {
                 visit(begins[at]..place.end, term);
             }
         }
-        *tails = grown;
+        std::mem::swap(tails, grown);
     }
 
     /// A few characters of a script without blanks: they are n-grams already, and those of words end here.

@@ -179,6 +179,6 @@ fn plans_that_cannot_be() {
     let one = Counts::from_rows::<&str, &str>(&[(vec![], vec![])]);
     assert_eq!(
         plan("given").splits(&one, 0).unwrap_err().to_string(),
-        "a split needs at least two documents, and the corpus has 1"
+        "a split needs at least two documents, and there are 1"
     );
 }
