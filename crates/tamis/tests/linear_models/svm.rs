@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tamis::classify::svm::{ClassWeights, Loss, Multi};
-use tamis::classify::{Linear, Outputs, Problem, SvmFit, SvmOptions, Weighter, Weighting};
+use tamis::classify::{Linear, Outputs, Problem, SvmFit, SvmOptions, Weighting};
 use tamis::{Error, Progress, Silent};
 
 use super::{close, documents, golden, prefix, problem, rank, svm_of};
