@@ -327,7 +327,7 @@ fn options_outside_their_range() {
         ("fit small.jsonl -o m --threshold rcut(0)", ["--threshold", "at least 1"]),
         ("fit small.jsonl -o m --threshold fixed(nan)", ["--threshold", "must be a number"]),
         ("fit small.jsonl -o m --by df --features all --classifier knn --quantise", ["--quantise", "linear"]),
-        ("fit small.jsonl -o m --by os(ib) --features auto", ["features = auto", "name it"]),
+        ("fit small.jsonl -o m --by os(ib) --features auto", ["--features auto", "name it"]),
         ("fit small.jsonl -o m --by df@100", ["df@100", "lower the cut"]),
         ("fit small.jsonl -o m --by os(ib) --features 3 --seconds=-1", ["seconds = -1", "0 or more"]),
         ("rank small.jsonl --by os(ib)", ["os(ib)", "--top N"]),

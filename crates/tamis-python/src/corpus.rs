@@ -13,7 +13,7 @@ use crate::errors::to_py;
 /// How a corpus is read: the options of the command line that Python passes on.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Reading {
+pub(crate) struct ReadArguments {
     from: Option<String>,
     encoding: Option<String>,
     on_error: Option<String>,
@@ -31,7 +31,7 @@ pub(crate) struct Reading {
     qrels: Option<PathBuf>,
 }
 
-impl Reading {
+impl ReadArguments {
     /// The library's options; `seed` is for a built-in corpus.
     pub(crate) fn options(self, seed: u64) -> Result<ReadOptions> {
         let default = ReadOptions::default();

@@ -18,9 +18,9 @@ use tamis::features::{Ranking, Selector};
 use tamis::{Error, Result};
 
 use crate::arrays::{Matrix, Sets, with_view};
-use crate::corpus::Reading;
+use crate::corpus::ReadArguments;
 use crate::errors::{json, options, to_py};
-use crate::texts::{Labelled, Source, labelled, labelled_column, text_options};
+use crate::texts::{HeldTexts, LabelledTexts, labelled, labelled_column, text_options};
 use crate::work::{How, run};
 
 /// Documents by term and label: all that selectors need. What `tamis count` writes.
@@ -29,9 +29,9 @@ pub(crate) struct PyCounts {
     file: CountsFile,
 }
 
-fn counted(documents: &Arc<Labelled>, text: &str, memory: usize, py: Python<'_>, how: How) -> PyResult<PyCounts> {
+fn counted(documents: &Arc<LabelledTexts>, text: &str, memory: usize, py: Python<'_>, how: How) -> PyResult<PyCounts> {
     let text = text_options(text)?;
-    let source = Source::of(documents);
+    let source = HeldTexts::of(documents);
     let options = CountOptions { text: text.clone(), memory, ..CountOptions::default() };
     let (contingency, report) =
         run(py, how, move |progress| count_contingency(source, Counted::All, &options, progress))?;
@@ -80,7 +80,7 @@ impl PyCounts {
         memory: usize,
         how: How,
     ) -> PyResult<Self> {
-        let reading: Reading = options(reading)?;
+        let reading: ReadArguments = options(reading)?;
         let text = text_options(text)?;
         let options = CountOptions { text: text.clone(), memory, ..CountOptions::default() };
         let part = if all_parts { Counted::All } else { Counted::Training };

@@ -23,11 +23,11 @@ use tamis::{Error, Result};
 use crate::arrays::{Decided, Matrix, Sets, with_view};
 use crate::errors::{self, options, to_py};
 use crate::fitting::{fit_matrix, report};
-use crate::texts::{Labelled as Unlabelled, Source, Texts, column, labelled};
+use crate::texts::{HeldTexts, LabelledTexts, Texts, column, labelled};
 use crate::work::{How as Work, run};
 
 /// Dense scores, decided labels, and whether each document has a word that the model knows.
-type Labelled<'py> = (
+type LabelArrays<'py> = (
     Option<Bound<'py, PyArray2<f64>>>,
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i32>>,
@@ -63,7 +63,7 @@ impl Collector {
         kept.known.push(known);
     }
 
-    fn finish<'py>(&self, py: Python<'py>, parts: Vec<Kept>) -> PyResult<Labelled<'py>> {
+    fn finish<'py>(&self, py: Python<'py>, parts: Vec<Kept>) -> PyResult<LabelArrays<'py>> {
         let documents = parts.iter().map(|p| p.known.len()).sum();
         let mut all = self.start();
         all.scores.reserve_exact(parts.iter().map(|p| p.scores.len()).sum());
@@ -101,11 +101,11 @@ impl PyModel {
         texts: Texts,
         absent: Option<f64>,
         how: Work,
-    ) -> PyResult<Labelled<'py>> {
+    ) -> PyResult<LabelArrays<'py>> {
         let model = &self.model;
         let collector = Collector { labels: model.labels.len(), absent };
         let total = texts.len() as u64;
-        let source = Source::of(&Unlabelled::unlabelled(texts));
+        let source = HeldTexts::of(&LabelledTexts::unlabelled(texts));
         let parts = run(py, how, |progress| {
             progress.start("labelling", Some(total));
             let collect = |kept: &mut Kept, labeller: &mut Labeller<'_>, document: &Document<'_>| {
@@ -143,7 +143,7 @@ impl PyModel {
         let mut fitting: FitOptions = options(fitting)?;
         let text = fitting.counting(&options::<TextChoices>(text)?).map_err(to_py)?;
         let documents = labelled(texts, &labels, &names)?;
-        let source = Source::of(&documents);
+        let source = HeldTexts::of(&documents);
         let trained = run(py, how, move |progress| {
             let (counts, _) = count(source, &CountOptions { text, ..CountOptions::default() }, progress)?;
             fitting.fit(&counts, &counts.rows(), progress)
@@ -190,7 +190,7 @@ impl PyModel {
         texts: Vec<PyBackedStr>,
         absent: Option<f64>,
         how: Work,
-    ) -> PyResult<Labelled<'py>> {
+    ) -> PyResult<LabelArrays<'py>> {
         self.label_texts(py, Texts::Strings(texts), absent, how)
     }
 
@@ -202,7 +202,7 @@ impl PyModel {
         bytes: PyReadonlyArray1<'py, u8>,
         absent: Option<f64>,
         how: Work,
-    ) -> PyResult<Labelled<'py>> {
+    ) -> PyResult<LabelArrays<'py>> {
         let offsets = offsets.as_slice()?;
         self.label_texts(py, column(offsets, bytes.as_slice()?)?, absent, how)
     }
@@ -215,7 +215,7 @@ impl PyModel {
         lengths: Option<PyReadonlyArray1<'py, i64>>,
         absent: Option<f64>,
         how: Work,
-    ) -> PyResult<Labelled<'py>> {
+    ) -> PyResult<LabelArrays<'py>> {
         let model = &self.model;
         let mut feature_of = vec![u32::MAX; matrix.3];
         for (term, &feature) in model.terms.iter().zip(&model.feature_of) {
@@ -301,7 +301,7 @@ impl PyModel {
         let label = label.map(|name| model.find_label(name)).transpose().map_err(to_py)?;
         let reasons = why.map(|top| WhyAsked { label, top, spans });
         let asked = How { best, ranked, reasons };
-        let source = Source::of(&Unlabelled::unlabelled(Texts::Strings(texts)));
+        let source = HeldTexts::of(&LabelledTexts::unlabelled(Texts::Strings(texts)));
         run(py, how, |_| {
             let mut lines = Vec::new();
             for answer in model.label(source, &asked) {
@@ -330,7 +330,7 @@ impl PyModel {
         let measures = measures.iter().map(|name| name.parse()).collect::<Result<Vec<Measure>>>().map_err(to_py)?;
         let taxonomy = taxonomy.map(options::<GivenTaxonomy>).transpose()?;
         let asked = EvaluateOptions { measures, all_parts: true, taxonomy };
-        let source = Source::of(&labelled(texts, &labels, &names)?);
+        let source = HeldTexts::of(&labelled(texts, &labels, &names)?);
         let resampling = intervals.map(|seed| Resampling { seed, ..Resampling::default() });
         let model = &self.model;
         let report =

@@ -12,9 +12,9 @@ use tamis::study::{
 use tamis::{Error, Progress, Result};
 
 use crate::arrays::Sets;
-use crate::corpus::Reading;
+use crate::corpus::ReadArguments;
 use crate::errors::{options, to_py};
-use crate::texts::{Source, labelled};
+use crate::texts::{HeldTexts, labelled};
 use crate::work::{How, run};
 
 /// A plan on its corpus.
@@ -82,7 +82,7 @@ impl PyStudy {
         seed: Option<u64>,
         how: How,
     ) -> PyResult<Self> {
-        let reading: Reading = options(reading)?;
+        let reading: ReadArguments = options(reading)?;
         run(py, how, |progress| {
             let (plan, text, seed) = plan_of(plan, &changes, seed)?;
             let taxonomy = given(taxonomy)?;
@@ -105,7 +105,7 @@ impl PyStudy {
         how: How,
     ) -> PyResult<Self> {
         let documents = labelled(texts, &labels, &names)?;
-        let batches = Source::of(&documents);
+        let batches = HeldTexts::of(&documents);
         run(py, how, |progress: &dyn Progress| {
             let (plan, text, seed) = plan_of(plan, &changes, seed)?;
             let counting = CountOptions { text: plan.corpus.text.options()?, ..CountOptions::default() };

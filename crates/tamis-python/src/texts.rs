@@ -53,7 +53,7 @@ impl Texts {
 }
 
 /// Documents with their labels.
-pub(crate) struct Labelled {
+pub(crate) struct LabelledTexts {
     pub(crate) texts: Texts,
     pub(crate) labels: Csr<()>,
     pub(crate) names: Vocabulary,
@@ -61,7 +61,7 @@ pub(crate) struct Labelled {
     pub(crate) name_of: Vec<u32>,
 }
 
-impl Labelled {
+impl LabelledTexts {
     pub(crate) fn new(texts: Texts, labels: Csr<()>, names: &[String]) -> PyResult<Self> {
         if labels.rows() != texts.len() || labels.columns() != names.len() {
             return Err(PyValueError::new_err(format!(
@@ -84,18 +84,18 @@ impl Labelled {
 }
 
 /// Hands documents out in batches of about the usual size. They are named by their rows, from 0 as Python counts.
-pub(crate) struct Source {
-    documents: Arc<Labelled>,
+pub(crate) struct HeldTexts {
+    documents: Arc<LabelledTexts>,
     next: usize,
 }
 
-impl Source {
-    pub(crate) fn of(documents: &Arc<Labelled>) -> Box<dyn Batches> {
+impl HeldTexts {
+    pub(crate) fn of(documents: &Arc<LabelledTexts>) -> Box<dyn Batches> {
         Box::new(Self { documents: Arc::clone(documents), next: 0 })
     }
 }
 
-impl Batches for Source {
+impl Batches for HeldTexts {
     fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
         let start = self.next;
         let mut bytes = 0;
@@ -106,18 +106,18 @@ impl Batches for Source {
         if start == self.next {
             return Ok(None);
         }
-        Ok(Some(Box::new(Part { documents: Arc::clone(&self.documents), range: start..self.next })))
+        Ok(Some(Box::new(TextBatch { documents: Arc::clone(&self.documents), range: start..self.next })))
     }
 }
 
-struct Part {
-    documents: Arc<Labelled>,
+struct TextBatch {
+    documents: Arc<LabelledTexts>,
     range: Range<usize>,
 }
 
-impl Batch for Part {
+impl Batch for TextBatch {
     fn visit(&self, visit: &mut dyn FnMut(Result<Document<'_>>) -> ControlFlow<()>) {
-        let Labelled { texts, labels, names, name_of } = &*self.documents;
+        let LabelledTexts { texts, labels, names, name_of } = &*self.documents;
         for at in self.range.clone() {
             let labels = labels.row_indices(at).iter().map(|&l| Cow::Borrowed(names.name(name_of[l as usize])));
             let id = Cow::Owned(at.to_string());
@@ -336,8 +336,8 @@ fn widened(counts: &[u32]) -> Py<PyArray1<i64>> {
 }
 
 /// Texts and labels from Python arguments.
-pub(crate) fn labelled(texts: Vec<PyBackedStr>, sets: &Sets<'_>, names: &[String]) -> PyResult<Arc<Labelled>> {
-    Ok(Arc::new(Labelled::new(Texts::Strings(texts), sets.csr()?, names)?))
+pub(crate) fn labelled(texts: Vec<PyBackedStr>, sets: &Sets<'_>, names: &[String]) -> PyResult<Arc<LabelledTexts>> {
+    Ok(Arc::new(LabelledTexts::new(Texts::Strings(texts), sets.csr()?, names)?))
 }
 
 /// The same from an Arrow column.
@@ -346,9 +346,9 @@ pub(crate) fn labelled_column(
     bytes: &PyReadonlyArray1<'_, u8>,
     sets: &Sets<'_>,
     names: &[String],
-) -> PyResult<Arc<Labelled>> {
+) -> PyResult<Arc<LabelledTexts>> {
     let texts = column(offsets.as_slice()?, bytes.as_slice()?)?;
-    Ok(Arc::new(Labelled::new(texts, sets.csr()?, names)?))
+    Ok(Arc::new(LabelledTexts::new(texts, sets.csr()?, names)?))
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

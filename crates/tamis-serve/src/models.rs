@@ -51,7 +51,7 @@ pub(crate) struct Models {
 
 /// What a look at the files did.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Looked {
+pub(crate) struct FileSeen {
     pub(crate) swapped: u64,
     pub(crate) refused: u64,
 }
@@ -98,8 +98,8 @@ impl Models {
     }
 
     /// Looks at every file, and swaps in what is new and whole. Reads and verifies: not for an async thread.
-    pub(crate) fn look(&self) -> Looked {
-        let mut looked = Looked::default();
+    pub(crate) fn look(&self) -> FileSeen {
+        let mut looked = FileSeen::default();
         for slot in &self.slots {
             match slot.look() {
                 Some(true) => looked.swapped += 1,

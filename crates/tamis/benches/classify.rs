@@ -13,7 +13,7 @@ use common::{best, data, peak_mb, report, with_threads};
 use tamis::Silent;
 use tamis::classify::svm::Loss;
 use tamis::classify::{
-    BayesOptions, ClassifierSpec, Knn, KnnOptions, Problem, SvmOptions, Weighter, Weighting, rank_all,
+    BayesOptions, ClassifierSpec, Knn, KnnOptions, Problem, SvmOptions, Weighter, Weighting, rank_documents,
 };
 use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::corpus::{Body, Corpus, Encoding, Part, ReadOptions, open};
@@ -87,7 +87,7 @@ fn knn() {
         let model = Knn::fit(&train, &KnnOptions::KNN).expect("neighbours");
         let (seconds, right) = with_threads(2, || {
             best(3, || {
-                let right = rank_all(&model, &test, |_, ranked, truth| {
+                let right = rank_documents(&model, &test, |_, ranked, truth| {
                     ranked.first().is_some_and(|best| truth.contains(&best.label))
                 });
                 right.iter().filter(|r| **r).count()
@@ -215,8 +215,9 @@ fn accuracy(model: &Model, counts: &Counts, test: &[usize]) -> f64 {
     let terms: Vec<u32> = model.features().iter().filter_map(|t| counts.vocabulary.id(t)).collect();
     let test = Problem::new(counts, test, &terms);
     let Ranker::Flat(classifier) = &model.ranker else { unreachable!("no taxonomy was given") };
-    let right =
-        rank_all(classifier, &test, |_, ranked, truth| ranked.first().is_some_and(|best| truth.contains(&best.label)));
+    let right = rank_documents(classifier, &test, |_, ranked, truth| {
+        ranked.first().is_some_and(|best| truth.contains(&best.label))
+    });
     right.iter().filter(|r| **r).count() as f64 / test.documents() as f64
 }
 

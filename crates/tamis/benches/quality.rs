@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use common::{data, report};
 use tamis::Silent;
-use tamis::classify::{ClassifierSpec, Problem, rank_all};
+use tamis::classify::{ClassifierSpec, Problem, rank_documents};
 use tamis::corpus::{Encoding, Part, ReadOptions, open};
 use tamis::counts::SplitPlan;
 use tamis::counts::{CountOptions, Counts, count};
@@ -52,7 +52,7 @@ impl Run<'_> {
         })
         .expect("an evaluation");
         let Ranker::Flat(classifier) = &model.ranker else { unreachable!("no taxonomy was given") };
-        for (ranked, truth) in rank_all(classifier, &problem, |_, r, t| (r.to_vec(), t.to_vec())) {
+        for (ranked, truth) in rank_documents(classifier, &problem, |_, r, t| (r.to_vec(), t.to_vec())) {
             evaluation.add(&ranked, &model.thresholds.decide(&ranked), &truth);
         }
         for value in evaluation.values() {

@@ -327,7 +327,7 @@ fn bad_options_and_labels_are_refused() {
     assert!(error(ProgressiveOptions { features: Some(0), ..options("svm") }).contains("features"));
     assert!(error(ProgressiveOptions { least_utility: 1.5, ..options("svm") }).contains("least_utility"));
     assert!(error(ProgressiveOptions { folds: 1, ..options("svm") }).contains("folds"));
-    assert!(error(ProgressiveOptions { per_node: Some(1), ..options("svm") }).contains("per-node"));
+    assert!(error(ProgressiveOptions { per_node: Some(1), ..options("svm") }).contains("per_node"));
     let small = Taxonomy::from_pairs([("hockey", Some("sport"))], ParentPolicy::Refuse).unwrap();
     let missing = fit(&counts, &rows, &small, &options("svm"), &Silent).unwrap_err().to_string();
     assert!(missing.contains("football"), "{missing}");

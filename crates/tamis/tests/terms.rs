@@ -1,5 +1,7 @@
 //! Text to terms: every script, any text, several fields, and models from before there were expressions.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

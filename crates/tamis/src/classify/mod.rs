@@ -14,7 +14,7 @@ pub use bayes::{BayesMulti, BayesOptions, BayesSweep};
 pub use knn::{Knn, KnnOptions, KnnSweep, Nested, Similarity, SweepPlace};
 pub use linear::{Explanation, Linear, LinearParts, Outputs, Store, Weights};
 pub use problem::{Problem, Query};
-pub use spec::{ClassifierSpec, Fitted, rank_all};
+pub use spec::{ClassifierSpec, Fitted, rank_documents};
 pub use svm::{Duals, SvmFit, SvmOptions};
 pub use vector::{Vectors, Weighter, Weighting};
 

@@ -70,7 +70,7 @@ impl ClassifierSpec {
 }
 
 /// Ranks every document of a problem in parallel; results are in document order.
-pub fn rank_all<T: Send>(
+pub fn rank_documents<T: Send>(
     classifier: &dyn Classifier,
     test: &Problem,
     visit: impl Fn(usize, &[Scored], &[u32]) -> T + Sync,

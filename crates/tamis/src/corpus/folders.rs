@@ -102,7 +102,7 @@ pub(crate) fn documents(found: Vec<Found>) -> Vec<DocumentFile> {
 
 /// What all batches of a corpus folder share.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct FolderFiles {
     pub(crate) documents: Vec<DocumentFile>,
     pub(crate) encoding: Option<Encoding>,
     pub(crate) limit: usize,
@@ -110,13 +110,13 @@ pub(crate) struct Reading {
 
 /// Consecutive files, read where the batch is visited.
 pub(crate) struct Files {
-    reading: Arc<Reading>,
+    reading: Arc<FolderFiles>,
     range: std::ops::Range<usize>,
 }
 
 impl Files {
     /// The batch that begins at a document, or `None` at the end; and where the next one begins.
-    pub(crate) fn from(reading: &Arc<Reading>, start: usize) -> Option<(Self, usize)> {
+    pub(crate) fn from(reading: &Arc<FolderFiles>, start: usize) -> Option<(Self, usize)> {
         let mut bytes = 0;
         let count = reading.documents[start..]
             .iter()
@@ -132,7 +132,7 @@ impl Files {
     }
 }
 
-impl Reading {
+impl FolderFiles {
     /// The decompressed content. Files are small and many, so the usual case is one read without buffers between.
     fn read_bytes(&self, file: &DocumentFile) -> Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(self.limit.min(file.bytes as usize) + 1);

@@ -152,8 +152,8 @@ macro_rules! read_as {
 
         impl<'de: 'a, 'a> serde::Deserialize<'de> for $type<'a> {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Reading;
-                impl<'a> Visitor<'a> for Reading {
+                struct RecordVisitor;
+                impl<'a> Visitor<'a> for RecordVisitor {
                     type Value = Option<$inner>;
                     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                         f.write_str($expected)
@@ -163,7 +163,7 @@ macro_rules! read_as {
                     }
                     $($methods)*
                 }
-                deserializer.deserialize_any(Reading).map(Self)
+                deserializer.deserialize_any(RecordVisitor).map(Self)
             }
         }
     };

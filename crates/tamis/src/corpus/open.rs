@@ -60,7 +60,11 @@ pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
         paths: paths.to_vec(),
         files: listed.into_iter().zip(names).map(context).collect(),
         stream: stream.is_some(),
-        folders: Arc::new(folders::Reading { documents, encoding: options.encoding, limit: options.max_record_bytes }),
+        folders: Arc::new(folders::FolderFiles {
+            documents,
+            encoding: options.encoding,
+            limit: options.max_record_bytes,
+        }),
         qrels: Arc::new(qrels),
         options: options.clone(),
     };

@@ -28,7 +28,7 @@ use crate::{Error, Result};
 const ROWS: usize = 512;
 
 /// What the batches of a file share.
-struct Reading {
+struct RowGroups {
     context: FileContext,
     separator: String,
     fields: super::Fields,
@@ -38,7 +38,7 @@ struct Reading {
 
 /// The rows of a file.
 pub(crate) struct Rows {
-    reading: Arc<Reading>,
+    reading: Arc<RowGroups>,
     reader: ParquetRecordBatchReader,
     next: u64,
 }
@@ -69,7 +69,7 @@ impl Rows {
         let mask = ProjectionMask::roots(builder.parquet_schema(), projected.iter().copied());
         let reader = builder.with_projection(mask).with_batch_size(ROWS).build().map_err(error)?;
         let (separator, fields) = (options.label_separator.clone(), options.fields.clone());
-        let reading = Reading { context: context.clone(), separator, fields, columns };
+        let reading = RowGroups { context: context.clone(), separator, fields, columns };
         Ok(Self { reading: Arc::new(reading), reader, next: 1 })
     }
 
@@ -125,7 +125,7 @@ fn mistyped(role: Role, found: &DataType) -> Option<&'static str> {
 
 /// Consecutive rows.
 pub(crate) struct RowBatch {
-    reading: Arc<Reading>,
+    reading: Arc<RowGroups>,
     batch: RecordBatch,
     /// The number of the first row, counted from 1.
     first: u64,

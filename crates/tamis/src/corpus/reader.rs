@@ -47,7 +47,7 @@ pub(super) struct Shared {
     pub(super) files: Vec<FileContext>,
     /// Whether the only file is a stream.
     pub(super) stream: bool,
-    pub(super) folders: Arc<folders::Reading>,
+    pub(super) folders: Arc<folders::FolderFiles>,
     pub(super) qrels: Arc<Qrels>,
     pub(super) options: ReadOptions,
 }

@@ -68,9 +68,9 @@ pub(crate) fn check(table: &Contingency, scores: impl IntoIterator<Item = Score>
 /// `order` has the terms to score, as [`by_df`] gives them.
 pub(crate) fn columns(table: &Contingency, leaves: &[Leaf], order: &[u32]) -> Vec<Column> {
     let frame = Frame::new(table);
-    let plan = Plan::new(table, leaves);
+    let plan = ScoringPlan::new(table, leaves);
     let chunks = chunks(table, order, frame.sizes.len());
-    let parts: Vec<Vec<Part>> = chunks.par_iter().map(|terms| plan.score(&frame, terms)).collect();
+    let parts: Vec<Vec<ScoredPart>> = chunks.par_iter().map(|terms| plan.score(&frame, terms)).collect();
     let mut columns: Vec<Column> = leaves
         .iter()
         .map(|leaf| Column {
@@ -202,7 +202,7 @@ impl<'a> Frame<'a> {
 }
 
 /// What a request asks for, each formula on cells once, however many pools it is asked in.
-struct Plan {
+struct ScoringPlan {
     leaves: usize,
     cells: Vec<CellPlan>,
     parts: Vec<PartsPlan>,
@@ -252,12 +252,12 @@ impl CellFunction {
 
 /// What a chunk of terms gives for one leaf.
 #[derive(Default)]
-struct Part {
+struct ScoredPart {
     scores: Vec<f64>,
     labels: Vec<u32>,
 }
 
-impl Plan {
+impl ScoringPlan {
     fn new(table: &Contingency, leaves: &[Leaf]) -> Self {
         let mut plan = Self {
             leaves: leaves.len(),
@@ -288,8 +288,8 @@ impl Plan {
     }
 
     /// The scores of some terms; those of equal df stand together.
-    fn score(&self, frame: &Frame, terms: &[u32]) -> Vec<Part> {
-        let mut out: Vec<Part> = (0..self.leaves).map(|_| Part::default()).collect();
+    fn score(&self, frame: &Frame, terms: &[u32]) -> Vec<ScoredPart> {
+        let mut out: Vec<ScoredPart> = (0..self.leaves).map(|_| ScoredPart::default()).collect();
         let mut empty: Vec<Empty> = self.cells.iter().map(|_| Empty::default()).collect();
         let (mut cells, mut scores, mut angles) = (Vec::new(), Vec::new(), Angles::default());
         let mut group_df = None;

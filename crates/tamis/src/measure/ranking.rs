@@ -9,18 +9,18 @@ use std::sync::LazyLock;
 use crate::classify::Scored;
 
 /// A place of a ranked list: anything that carries a label number.
-pub trait Labelled: Copy {
+pub trait HasLabel: Copy {
     /// The label number.
     fn label(self) -> u32;
 }
 
-impl Labelled for u32 {
+impl HasLabel for u32 {
     fn label(self) -> u32 {
         self
     }
 }
 
-impl Labelled for Scored {
+impl HasLabel for Scored {
     fn label(self) -> u32 {
         self.label
     }
@@ -36,19 +36,19 @@ fn is_true(truth: &[u32], label: u32) -> bool {
 
 /// True labels in the first `k` places.
 #[inline]
-fn hits<L: Labelled>(ranked: &[L], truth: &[u32], k: usize) -> usize {
+fn hits<L: HasLabel>(ranked: &[L], truth: &[u32], k: usize) -> usize {
     ranked.iter().take(k).filter(|place| is_true(truth, place.label())).count()
 }
 
 /// `RPrec`: precision in the top R, R = number of true labels; places not filled count as wrong. olsson 2.
-pub fn r_precision<L: Labelled>(ranked: &[L], truth: &[u32]) -> Option<f64> {
+pub fn r_precision<L: HasLabel>(ranked: &[L], truth: &[u32]) -> Option<f64> {
     let r = truth.len();
     (r > 0).then(|| hits(ranked, truth, r) as f64 / r as f64)
 }
 
 /// `AP`: the mean over true labels of the precision at their place; a true label not in the list contributes 0.
 /// olsson 2.
-pub fn average_precision<L: Labelled>(ranked: &[L], truth: &[u32]) -> Option<f64> {
+pub fn average_precision<L: HasLabel>(ranked: &[L], truth: &[u32]) -> Option<f64> {
     let r = truth.len();
     if r == 0 {
         return None;
@@ -67,7 +67,7 @@ pub fn average_precision<L: Labelled>(ranked: &[L], truth: &[u32]) -> Option<f64
 }
 
 /// `P@k`: true labels in the first `k` places, divided by `k`.
-pub fn precision_at<L: Labelled>(ranked: &[L], truth: &[u32], k: usize) -> Option<f64> {
+pub fn precision_at<L: HasLabel>(ranked: &[L], truth: &[u32], k: usize) -> Option<f64> {
     if truth.is_empty() {
         None
     } else if k == 0 {
@@ -78,7 +78,7 @@ pub fn precision_at<L: Labelled>(ranked: &[L], truth: &[u32], k: usize) -> Optio
 }
 
 /// `R@k`: true labels in the first `k` places, divided by R.
-pub fn recall_at<L: Labelled>(ranked: &[L], truth: &[u32], k: usize) -> Option<f64> {
+pub fn recall_at<L: HasLabel>(ranked: &[L], truth: &[u32], k: usize) -> Option<f64> {
     (!truth.is_empty()).then(|| hits(ranked, truth, k) as f64 / truth.len() as f64)
 }
 
@@ -91,7 +91,7 @@ fn discount(table: &[f64; 256], i: usize) -> f64 {
 }
 
 /// `nDCG@k` with gain 1 for a true label; `None` for `k` means the whole list. Järvelin & Kekäläinen 2002.
-pub fn ndcg<L: Labelled>(ranked: &[L], truth: &[u32], k: Option<usize>) -> Option<f64> {
+pub fn ndcg<L: HasLabel>(ranked: &[L], truth: &[u32], k: Option<usize>) -> Option<f64> {
     let r = truth.len();
     if r == 0 {
         return None;
@@ -116,7 +116,7 @@ pub fn ndcg<L: Labelled>(ranked: &[L], truth: &[u32], k: Option<usize>) -> Optio
 }
 
 /// `MRR` of one document: one over the place of the first true label; 0 when none is listed.
-pub fn reciprocal_rank<L: Labelled>(ranked: &[L], truth: &[u32]) -> Option<f64> {
+pub fn reciprocal_rank<L: HasLabel>(ranked: &[L], truth: &[u32]) -> Option<f64> {
     if truth.is_empty() {
         return None;
     }
@@ -125,7 +125,7 @@ pub fn reciprocal_rank<L: Labelled>(ranked: &[L], truth: &[u32]) -> Option<f64> 
 }
 
 /// `OneError`: 1 when the first place is wrong or empty, else 0. Schapire & Singer 2000.
-pub fn one_error<L: Labelled>(ranked: &[L], truth: &[u32]) -> Option<f64> {
+pub fn one_error<L: HasLabel>(ranked: &[L], truth: &[u32]) -> Option<f64> {
     (!truth.is_empty()).then(|| f64::from(u8::from(hits(ranked, truth, 1) == 0)))
 }
 
@@ -133,7 +133,7 @@ pub fn one_error<L: Labelled>(ranked: &[L], truth: &[u32]) -> Option<f64> {
 ///
 /// A true label that is not in the list takes the last place of all `labels` (those the model knows and the unseen
 /// true ones), as an unfilled place counts as wrong. scikit-learn's `coverage_error` does not subtract 1.
-pub fn coverage<L: Labelled>(ranked: &[L], truth: &[u32], labels: usize) -> Option<f64> {
+pub fn coverage<L: HasLabel>(ranked: &[L], truth: &[u32], labels: usize) -> Option<f64> {
     let r = truth.len();
     if r == 0 {
         return None;
@@ -160,7 +160,7 @@ fn seen(truth: &[u32], labels: usize) -> usize {
 ///
 /// A true label that is not in the list loses against every false label, listed or not (tied at the end: wrong, as in
 /// scikit-learn). 0 when every label is true. Schapire & Singer 2000.
-pub fn ranking_loss<L: Labelled>(ranked: &[L], truth: &[u32], labels: usize) -> Option<f64> {
+pub fn ranking_loss<L: HasLabel>(ranked: &[L], truth: &[u32], labels: usize) -> Option<f64> {
     let r = truth.len();
     if r == 0 {
         return None;

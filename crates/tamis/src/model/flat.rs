@@ -7,7 +7,7 @@ use super::fit::{Trained, sorted};
 use super::{FitOptions, Model, ModelParts, Ranker, TrainingSummary};
 use crate::classify::svm::Multi;
 use crate::classify::sweep::{Prefixes, Task, means};
-use crate::classify::{ClassifierSpec, Fitted, Problem, Scored, SvmOptions, rank_all};
+use crate::classify::{ClassifierSpec, Fitted, Problem, Scored, SvmOptions, rank_documents};
 use crate::counts::{Contingency, Counts, CrossValidation};
 use crate::features::search::Budget;
 use crate::features::{LambdaOptions, Selector, Size, learn_lambda};
@@ -127,7 +127,7 @@ pub(super) fn quantised(trained: Trained, counts: &Counts, rows: &[usize]) -> Re
     let small = linear.quantised()?;
     let terms: Vec<u32> = trained.model.features().iter().filter_map(|t| counts.vocabulary.id(t)).collect();
     let problem = Problem::new(counts, rows, &terms);
-    let first = |linear| rank_all(linear, &problem, |_, ranked, _| ranked.first().map(|s| s.label));
+    let first = |linear| rank_documents(linear, &problem, |_, ranked, _| ranked.first().map(|s| s.label));
     let same = first(linear).iter().zip(first(&small)).filter(|(a, b)| **a == *b).count();
     parts.ranker = Ranker::Flat(Fitted::Linear(small));
     Ok(Trained { model: Model::new(parts)?, unchanged: Some(same as f64 / rows.len() as f64), ..trained })
@@ -282,7 +282,9 @@ impl Chosen<'_> {
             // In blocks: all ranked lists of a large fold at once would take gigabytes.
             for block in split.test.chunks(4096) {
                 let part = Problem::new(counts, block, &terms);
-                for (ranked, truth) in rank_all(&fitted, &part, |_, ranked, truth| (ranked.to_vec(), truth.to_vec())) {
+                for (ranked, truth) in
+                    rank_documents(&fitted, &part, |_, ranked, truth| (ranked.to_vec(), truth.to_vec()))
+                {
                     held_out.add(fold, &ranked, &truth);
                     evaluation.add(&ranked, &[], &truth);
                 }

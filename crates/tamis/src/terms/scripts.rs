@@ -236,9 +236,10 @@ mod tests {
     #[test]
     fn thai_lao_khmer_and_burmese_have_dictionaries() {
         assert_eq!(words("อาหารอร่อย2มาก"), ["อาหาร", "อาหารอร่อย", "อร่อย", "2", "มาก"]);
-        for text in ["ພາສາລາວ", "ភាសាខ្មែរ", "မြန်မာစကား"] {
+        // "I speak" each of them.
+        for text in ["ຂ້ອຍເວົ້າພາສາລາວ", "ខ្ញុំនិយាយភាសាខ្មែរ", "ကျွန်တော်မြန်မာစကားပြောတယ်"]
+        {
             let found = words(text);
-            // Fewer than there are characters, and at least one pair.
             assert!(found.len() > 2 && found.len() < text.chars().count(), "{found:?}");
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::classify::Scored;
 use crate::measure::Beta;
-use crate::measure::ranking::Labelled;
+use crate::measure::ranking::HasLabel;
 
 /// One label in one fold: its scores, apart for documents that carry it and those that do not.
 #[derive(Debug, Clone, Default)]

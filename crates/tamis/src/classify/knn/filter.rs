@@ -17,7 +17,7 @@
 //! reaches whatever its true value reaches.
 
 use super::index::{Index, QueryTerm, product};
-use super::words;
+use super::sums16;
 use crate::classify::Problem;
 
 /// Features that one of so many documents has, or more, have a row.
@@ -200,16 +200,16 @@ impl Filter {
                     let (at, factor) = four.get(i).map_or((four[0].0, 0), |&row| row);
                     (&self.rows[at + start..][..run.len()], factor)
                 };
-                words::add_rows(run, [row(0), row(1), row(2), row(3)]);
+                sums16::add_rows(run, [row(0), row(1), row(2), row(3)]);
             }
         }
         documents.clear();
-        let bar = f64::from(words::bar(sums, k)) - slack;
+        let bar = f64::from(sums16::bar(sums, k)) - slack;
         if bar < 1.0 {
             return false;
         }
         *bar_of_candidates = bar as u16;
-        words::reaching(sums, *bar_of_candidates, documents);
+        sums16::reaching(sums, *bar_of_candidates, documents);
         documents.len() <= 4 * k + 256
     }
 

@@ -19,10 +19,10 @@ mod best;
 mod filter;
 mod index;
 mod lanes;
+mod sums16;
 mod sweep;
 mod votes;
 mod weights;
-mod words;
 
 use serde::{Deserialize, Serialize};
 

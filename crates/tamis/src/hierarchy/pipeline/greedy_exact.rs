@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use super::tsa::{Direction, calibrate_steps};
-use super::utility::{Scorer, Tally, positives_in, unit, when};
+use super::utility::{Scorer, Units, positives_in, unit, when};
 use super::{CalibrateStep, Found, Options, ScoreTable};
 
 pub(super) fn run(table: &ScoreTable, options: &Options) -> Found {
@@ -74,17 +74,17 @@ fn cell_of(score: f64) -> u16 {
 pub(super) struct Climb<'a> {
     table: &'a ScoreTable,
     scorer: Scorer,
-    units: Vec<Tally>,
+    units: Vec<Units>,
     /// For each level the cell of each document.
     cells: Vec<Vec<u16>>,
     pub thresholds: Vec<f64>,
     /// How many levels reject each document.
     failed: Vec<u16>,
-    accepted: Tally,
+    accepted: Units,
     /// Documents that pass all other levels than the one under repair, by cell.
-    along: Vec<Tally>,
+    along: Vec<Units>,
     /// Those above each cell.
-    above: Vec<Tally>,
+    above: Vec<Units>,
     /// Cells that may hold the best threshold.
     promising: Vec<u16>,
     /// Documents in these cells that pass all other levels.
@@ -254,7 +254,7 @@ impl<'a> Climb<'a> {
 
     /// The best threshold in the promising cells, the highest among equals, and what it accepts; the current one when
     /// none is better.
-    fn look_into_promising(&mut self, level: usize, direction: Direction) -> (f64, Tally) {
+    fn look_into_promising(&mut self, level: usize, direction: Direction) -> (f64, Units) {
         let threshold = self.thresholds[level];
         let floor = if direction == Direction::Up { -1.0 } else { self.value() };
         let mut best = (threshold, self.accepted, floor);
@@ -288,7 +288,7 @@ impl<'a> Climb<'a> {
         self.near.sort_unstable_by(|x, y| y.0.total_cmp(&x.0));
         let mut tally = self.above[last as usize];
         for equal in self.near.chunk_by(|x, y| x.0 == y.0) {
-            tally += equal.iter().map(|&(_, positive)| unit(positive)).sum::<Tally>();
+            tally += equal.iter().map(|&(_, positive)| unit(positive)).sum::<Units>();
             if equal.iter().any(|&(_, positive)| positive) && self.scorer.may_reach(tally, best.2) {
                 let value = self.scorer.value(tally);
                 self.evaluations += 1;
@@ -301,7 +301,7 @@ impl<'a> Climb<'a> {
     }
 
     /// The lowest edge of a cell that, in place of a threshold, lets in no other document that passes the other levels.
-    fn lowered(&self, threshold: f64, tally: Tally) -> f64 {
+    fn lowered(&self, threshold: f64, tally: Units) -> f64 {
         let cell = cell_of(threshold) as usize;
         if tally != self.above[cell] + self.along[cell] {
             return threshold;
@@ -310,7 +310,7 @@ impl<'a> Climb<'a> {
         lowest as f64 / CELLS as f64
     }
 
-    fn move_to(&mut self, level: usize, threshold: f64, accepted: Tally) {
+    fn move_to(&mut self, level: usize, threshold: f64, accepted: Units) {
         let from = std::mem::replace(&mut self.thresholds[level], threshold);
         self.accepted = accepted;
         if from != threshold {

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use super::grid::Grid;
-use super::utility::{Scorer, Tally};
+use super::utility::{Scorer, Units};
 use super::{CalibrateStep, Found, Options, ScoreTable};
 use crate::{Error, Progress, Result};
 
@@ -88,10 +88,10 @@ impl Level {
 
 struct Search<'a> {
     scorer: Scorer,
-    units: Vec<Tally>,
+    units: Vec<Units>,
     /// Levels before this one are walked; the others are summed at once.
     outer: usize,
-    cells: Vec<Tally>,
+    cells: Vec<Units>,
     /// The thresholds of the walked levels.
     prefix: Vec<usize>,
     best: Vec<usize>,

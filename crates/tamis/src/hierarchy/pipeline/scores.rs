@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::utility::{Scorer, Tally, Utility, unit};
+use super::utility::{Scorer, Units, Utility, unit};
 use crate::{Error, Result};
 
 /// The scores of a pipeline, documents × levels, and which documents truly belong to its end (method 10). Utilities are
@@ -195,7 +195,7 @@ impl ScoreTable {
         }
     }
 
-    pub(super) fn units(&self) -> Vec<Tally> {
+    pub(super) fn units(&self) -> Vec<Units> {
         self.truth.iter().map(|&t| unit(t)).collect()
     }
 

@@ -1,23 +1,23 @@
 //! Thresholds on the move: which documents pass, and what happens along one level while the others stand still.
 
-use super::utility::{Tally, when};
+use super::utility::{Units, when};
 
 /// Current thresholds, as places on each level's list of thresholds, and who passes them.
 pub(super) struct State<'a> {
     /// For each level the place of each document: it passes threshold `i` when its place is at least `i`.
     places: &'a [Vec<u32>],
-    units: &'a [Tally],
+    units: &'a [Units],
     at: Vec<u32>,
     /// How many levels reject each document.
     failed: Vec<u16>,
-    accepted: Tally,
+    accepted: Units,
     /// Of the last level looked along: the documents that pass all other levels, by place.
-    along: Vec<Tally>,
+    along: Vec<Units>,
 }
 
 impl<'a> State<'a> {
     /// All thresholds at place 0, which every document passes.
-    pub(super) fn new(places: &'a [Vec<u32>], units: &'a [Tally]) -> Self {
+    pub(super) fn new(places: &'a [Vec<u32>], units: &'a [Units]) -> Self {
         Self {
             places,
             units,
@@ -34,12 +34,12 @@ impl<'a> State<'a> {
     }
 
     /// The documents that pass all levels.
-    pub(super) fn accepted(&self) -> Tally {
+    pub(super) fn accepted(&self) -> Units {
         self.accepted
     }
 
     /// The documents that pass all other levels, counted by their place at this one, which has `thresholds` places.
-    pub(super) fn look_along(&mut self, level: usize, thresholds: usize) -> &[Tally] {
+    pub(super) fn look_along(&mut self, level: usize, thresholds: usize) -> &[Units] {
         self.along.clear();
         self.along.resize(thresholds, 0);
         let at = self.at[level];
@@ -51,7 +51,7 @@ impl<'a> State<'a> {
     }
 
     /// Moves a threshold to a place where `accepted` pass all levels.
-    pub(super) fn move_to(&mut self, level: usize, to: u32, accepted: Tally) {
+    pub(super) fn move_to(&mut self, level: usize, to: u32, accepted: Units) {
         let from = std::mem::replace(&mut self.at[level], to);
         self.accepted = accepted;
         if from != to {

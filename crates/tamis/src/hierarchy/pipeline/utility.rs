@@ -114,30 +114,30 @@ impl Fraction {
 
 /// Accepted documents in one word: positives in the low half, negatives in the high half, so that one addition counts
 /// both. Tables have fewer than 2³² documents.
-pub(super) type Tally = u64;
+pub(super) type Units = u64;
 
 /// One positive or one negative.
 #[inline]
-pub(super) fn unit(positive: bool) -> Tally {
+pub(super) fn unit(positive: bool) -> Units {
     if positive { 1 } else { 1 << 32 }
 }
 
 /// `tally` when `condition`, else 0, without a branch: which documents pass follows no pattern, so a branch would often
 /// be guessed wrong.
 #[inline]
-pub(super) fn when(condition: bool, tally: Tally) -> Tally {
+pub(super) fn when(condition: bool, tally: Units) -> Units {
     std::hint::select_unpredictable(condition, tally, 0)
 }
 
 /// Accepted positives.
 #[inline]
-pub(super) fn positives_in(tally: Tally) -> u32 {
+pub(super) fn positives_in(tally: Units) -> u32 {
     tally as u32
 }
 
 /// Accepted negatives.
 #[inline]
-pub(super) fn negatives_in(tally: Tally) -> u32 {
+pub(super) fn negatives_in(tally: Units) -> u32 {
     (tally >> 32) as u32
 }
 
@@ -152,7 +152,7 @@ pub(super) struct Scorer {
 impl Scorer {
     /// The utility when these documents are accepted.
     #[inline]
-    pub(super) fn value(&self, tally: Tally) -> f64 {
+    pub(super) fn value(&self, tally: Units) -> f64 {
         let tp = positives_in(tally);
         self.fraction.value(
             f64::from(tp),
@@ -164,7 +164,7 @@ impl Scorer {
     /// False only when the utility is certainly below `best`: saves the division for most tallies of a scan. The slack
     /// is far above the rounding of three products.
     #[inline]
-    pub(super) fn may_reach(&self, tally: Tally, best: f64) -> bool {
+    pub(super) fn may_reach(&self, tally: Units, best: f64) -> bool {
         let tp = f64::from(positives_in(tally));
         let f = &self.fraction;
         let below = f.false_negative * f64::from(self.positives)

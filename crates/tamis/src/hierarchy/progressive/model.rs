@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::node::{NodeModel, Reading};
+use super::node::{NodeModel, ScoreKind};
 use super::{Answers, ProgressiveOptions};
 use crate::classify::{Explanation, Fitted, Query, Scored, Scratch};
 use crate::counts::Csr;
@@ -61,7 +61,7 @@ pub struct ProgressiveModel {
     pub(crate) calibration: Option<Calibration>,
     /// By node; none where the pipeline never accepts.
     pub(crate) tuned: Vec<Option<Tuned>>,
-    reading: Reading,
+    reading: ScoreKind,
     /// Features × classifiers: the number of the feature there.
     postings: Csr<u32>,
 }
@@ -105,7 +105,7 @@ impl ProgressiveModel {
         }
         Ok(Self {
             tuned: vec![None; taxonomy.len()],
-            reading: Reading::of(&options.classifier),
+            reading: ScoreKind::of(&options.classifier),
             postings: by_node.transpose(),
             calibration: None,
             taxonomy,
@@ -248,7 +248,7 @@ impl ProgressiveModel {
 
     /// Whether raw scores become CSVs by a learned sigmoid.
     pub(super) fn has_margins(&self) -> bool {
-        self.reading == Reading::Margin
+        self.reading == ScoreKind::Margin
     }
 
     /// Writes the ranked list of all nodes that have documents into `ranked`, replacing what was there.

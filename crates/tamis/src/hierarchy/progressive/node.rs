@@ -13,7 +13,7 @@ use crate::{Progress, Result, Silent, Stoppable};
 
 /// What a node's score means and how it becomes one in [0,1].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum ScoreKind {
     /// A margin without bounds (svm): a sigmoid learned on held-out documents makes it a probability.
     Margin,
     /// A log probability (bayes).
@@ -24,7 +24,7 @@ pub(super) enum Reading {
     Sums,
 }
 
-impl Reading {
+impl ScoreKind {
     pub(super) fn of(spec: &ClassifierSpec) -> Self {
         match spec {
             ClassifierSpec::Svm(_) => Self::Margin,
@@ -62,7 +62,7 @@ impl NodeModel {
         let nothing = Query { features: &[], counts: &[], length: 0 };
         let mut empty = vec![0.0; node.members.len()];
         let mut put = |label: usize, score| empty[label] = score;
-        node.score(nothing, Reading::of(spec), &mut Scratch::default(), &mut Vec::new(), &mut put);
+        node.score(nothing, ScoreKind::of(spec), &mut Scratch::default(), &mut Vec::new(), &mut put);
         node.empty = empty;
         node
     }
@@ -89,7 +89,7 @@ impl NodeModel {
         if terms.is_empty() {
             return Ok(None);
         }
-        let two_labels = Reading::of(&options.classifier).two_labels(&options.classifier);
+        let two_labels = ScoreKind::of(&options.classifier).two_labels(&options.classifier);
         let mut problem = Problem::new(counts, &documents, &terms);
         problem.assignments = sides(&rows, two_labels);
         let classifier = options.classifier.fit(&problem, &Silent)?;
@@ -118,13 +118,13 @@ impl NodeModel {
     pub(super) fn score(
         &self,
         document: Query<'_>,
-        reading: Reading,
+        reading: ScoreKind,
         scratch: &mut Scratch,
         ranked: &mut Vec<Scored>,
         put: &mut dyn FnMut(usize, f64),
     ) {
         self.classifier.rank(document, scratch, ranked);
-        if reading == Reading::Sums {
+        if reading == ScoreKind::Sums {
             let of = |label: u32| ranked.iter().find(|s| s.label == label).map_or(0.0, |s| s.score);
             let (node, rest) = (of(0), of(1));
             return put(0, if node + rest > 0.0 { node / (node + rest) } else { 0.0 });
@@ -137,9 +137,9 @@ impl NodeModel {
             put(
                 label as usize,
                 match reading {
-                    Reading::Margin | Reading::Sums => score,
-                    Reading::Log => score.exp().clamp(0.0, 1.0),
-                    Reading::Share => score.clamp(0.0, 1.0),
+                    ScoreKind::Margin | ScoreKind::Sums => score,
+                    ScoreKind::Log => score.exp().clamp(0.0, 1.0),
+                    ScoreKind::Share => score.clamp(0.0, 1.0),
                 },
             );
         }

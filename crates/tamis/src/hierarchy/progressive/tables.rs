@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::node::{NodeModel, Reading};
+use super::node::{NodeModel, ScoreKind};
 use super::{NodeDocuments, ProgressiveOptions};
 use crate::classify::{Problem, Scratch};
 use crate::counts::Counts;
@@ -24,8 +24,8 @@ pub fn score_tables(
     progress: &dyn Progress,
 ) -> Result<Vec<ScoreTable>> {
     options.check()?;
-    let reading = Reading::of(&options.classifier);
-    if reading == Reading::Margin {
+    let reading = ScoreKind::of(&options.classifier);
+    if reading == ScoreKind::Margin {
         let reason = "its scores have no bounds; take wknn, knn or bayes, whose scores lie between 0 and 1";
         return Err(Error::invalid("classifier", &options.classifier, reason));
     }

@@ -45,12 +45,12 @@ pub(super) struct Statement {
 
 /// Where statements come from, for messages.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct Origin<'a> {
     pub path: Option<&'a std::path::Path>,
     pub parents: ParentPolicy,
 }
 
-impl Source<'_> {
+impl Origin<'_> {
     fn error(&self, line: Option<u64>, reason: String) -> Error {
         match self.path {
             Some(path) => Error::Malformed { place: Place { path: path.to_owned(), line }, reason },
@@ -68,7 +68,7 @@ struct Draft {
 }
 
 /// Collects statements, then numbers, checks and orders the nodes.
-pub(super) fn build(statements: impl IntoIterator<Item = Statement>, source: Source<'_>) -> Result<Taxonomy> {
+pub(super) fn build(statements: impl IntoIterator<Item = Statement>, source: Origin<'_>) -> Result<Taxonomy> {
     let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
     let mut drafts: Vec<Draft> = Vec::new();
     let mut labels: Vec<String> = Vec::new();
@@ -121,7 +121,7 @@ pub(super) fn build(statements: impl IntoIterator<Item = Statement>, source: Sou
     number_and_check(&labels, drafts, source)
 }
 
-fn number_and_check(labels: &[String], mut drafts: Vec<Draft>, source: Source<'_>) -> Result<Taxonomy> {
+fn number_and_check(labels: &[String], mut drafts: Vec<Draft>, source: Origin<'_>) -> Result<Taxonomy> {
     let mut by_label: Vec<u32> = (0..labels.len() as u32).collect();
     by_label.sort_unstable_by(|&a, &b| labels[a as usize].cmp(&labels[b as usize]));
     let mut final_number = vec![0u32; labels.len()];
@@ -216,7 +216,7 @@ impl Taxonomy {
             parent: parent.map(|p| p.as_ref().to_owned()).into(),
             ..Statement::default()
         });
-        build(statements, Source { path: None, parents })
+        build(statements, Origin { path: None, parents })
     }
 
     /// From records with label, parent and name.
@@ -227,7 +227,7 @@ impl Taxonomy {
             name: r.name,
             ..Statement::default()
         });
-        build(statements, Source { path: None, parents })
+        build(statements, Origin { path: None, parents })
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Taxonomy;
-use super::build::{ParentPolicy, Source, Statement, build};
+use super::build::{Origin, ParentPolicy, Statement, build};
 use crate::{Error, Result};
 
 /// What separates the parts of a label.
@@ -47,6 +47,6 @@ impl Taxonomy {
                 parent = Some(id);
             }
         }
-        build(statements, Source { path: None, parents: ParentPolicy::Refuse })
+        build(statements, Origin { path: None, parents: ParentPolicy::Refuse })
     }
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use super::Taxonomy;
-use super::build::{ParentPolicy, Said, Source, Statement, build};
+use super::build::{Origin, ParentPolicy, Said, Statement, build};
 use crate::{Error, Result};
 
 /// How a taxonomy file is written.
@@ -72,7 +72,7 @@ impl Taxonomy {
             }
         }
         without_virtual_root(&mut statements);
-        build(statements, Source { path: Some(path), parents: options.parents })
+        build(statements, Origin { path: Some(path), parents: options.parents })
     }
 }
 

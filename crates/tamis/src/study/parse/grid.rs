@@ -6,7 +6,7 @@ use super::raw::{
     RawBaseline, RawLambda, RawList, RawMeasures, RawProfile, RawSearch, RawSelectors, RawSizes, RawSplits,
     RawThresholds, Strings,
 };
-use super::source::Source;
+use super::source::PlanText;
 use crate::Result;
 use crate::features::{LambdaOptions, Selector, Size};
 use crate::study::generate::{Generator, combination};
@@ -25,7 +25,7 @@ pub(super) struct GridParts {
     pub(super) profile: Option<RawProfile>,
 }
 
-pub(super) fn grid(source: &Source<'_>, raw: GridParts) -> Result<Grid> {
+pub(super) fn grid(source: &PlanText<'_>, raw: GridParts) -> Result<Grid> {
     let folds = match raw.thresholds.as_ref().and_then(|t| t.folds.as_ref()) {
         Some(folds) if *folds.get_ref() < 2 => {
             return Err(source.error(folds.span(), "thresholds.folds", "at least two folds are needed"));
@@ -62,7 +62,7 @@ pub(super) fn grid(source: &Source<'_>, raw: GridParts) -> Result<Grid> {
     Ok(grid)
 }
 
-fn selectors(source: &Source<'_>, raw: &Spanned<RawSelectors>) -> Result<Vec<Selector>> {
+fn selectors(source: &PlanText<'_>, raw: &Spanned<RawSelectors>) -> Result<Vec<Selector>> {
     let RawSelectors { list, combine, of, arity, cuts } = raw.get_ref();
     let names = |key: &str, values: &Option<Strings>| -> Result<Vec<Selector>> {
         values.as_ref().map_or(Ok(Vec::new()), |values| source.list(key, values))
@@ -91,7 +91,7 @@ fn selectors(source: &Source<'_>, raw: &Spanned<RawSelectors>) -> Result<Vec<Sel
     Ok(selectors)
 }
 
-fn sizes(source: &Source<'_>, raw: &Spanned<Vec<Spanned<Size>>>) -> Result<Vec<Size>> {
+fn sizes(source: &PlanText<'_>, raw: &Spanned<Vec<Spanned<Size>>>) -> Result<Vec<Size>> {
     let sizes: Vec<Size> = raw.get_ref().iter().map(|s| *s.get_ref()).collect();
     if sizes.is_empty() {
         return Err(source.error(raw.span(), "sizes.at", "at least one size is needed"));
@@ -103,7 +103,7 @@ fn sizes(source: &Source<'_>, raw: &Spanned<Vec<Spanned<Size>>>) -> Result<Vec<S
     Ok(sizes)
 }
 
-fn lambda(source: &Source<'_>, raw: Option<Spanned<RawLambda>>) -> Result<LambdaOptions> {
+fn lambda(source: &PlanText<'_>, raw: Option<Spanned<RawLambda>>) -> Result<LambdaOptions> {
     let usual = LambdaOptions::default();
     let Some(raw) = raw else { return Ok(usual) };
     let span = raw.span();
@@ -118,7 +118,7 @@ fn lambda(source: &Source<'_>, raw: Option<Spanned<RawLambda>>) -> Result<Lambda
     Ok(options)
 }
 
-fn profile(source: &Source<'_>, raw: &RawProfile) -> Result<Profile> {
+fn profile(source: &PlanText<'_>, raw: &RawProfile) -> Result<Profile> {
     let top = *raw.top.get_ref();
     if !(top > 0.0 && top <= 1.0) {
         return Err(source.error(raw.top.span(), "profile.top", "must be a share of the terms, above 0 and at most 1"));

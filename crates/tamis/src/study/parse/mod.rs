@@ -10,7 +10,7 @@ use toml::Spanned;
 
 use self::grid::{GridParts, grid};
 use self::raw::{Raw, RawCorpus};
-use self::source::Source;
+use self::source::PlanText;
 use super::keep::Keep;
 use super::plan::{CorpusPlan, Plan, TestPlan, Work};
 use crate::terms::{StopWords, TextChoices};
@@ -19,7 +19,7 @@ use crate::{Error, Result};
 impl Plan {
     /// Reads a plan. `path` is what errors call it.
     pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self> {
-        let source = Source { path: path.as_ref().to_owned(), text };
+        let source = PlanText { path: path.as_ref().to_owned(), text };
         let raw: Raw = toml::from_str(text).map_err(|e| source.of_toml(&e))?;
         let name = raw.name.get_ref();
         if name.is_empty() || name.contains(|c: char| !(c.is_alphanumeric() || "-_.".contains(c))) {
@@ -102,7 +102,7 @@ impl Plan {
         let path = path.as_ref();
         // The plan must be right by itself, so that its errors name lines of its own file.
         Self::parse(text, path)?;
-        let source = Source { path: path.to_owned(), text };
+        let source = PlanText { path: path.to_owned(), text };
         let mut table: toml::Table = toml::from_str(text).map_err(|e| source.of_toml(&e))?;
         for change in changes {
             let (key, value) = change
@@ -129,7 +129,7 @@ fn set(table: &mut toml::Table, key: &str, value: &str) -> std::result::Result<(
     Ok(())
 }
 
-fn corpus_plan(source: &Source<'_>, raw: RawCorpus) -> Result<CorpusPlan> {
+fn corpus_plan(source: &PlanText<'_>, raw: RawCorpus) -> Result<CorpusPlan> {
     let written = |value: &Option<Spanned<String>>| value.as_ref().map(|s| s.get_ref().clone());
     let text = TextChoices {
         terms: written(&raw.terms),

@@ -10,12 +10,12 @@ use super::raw::Strings;
 use crate::{Error, Result};
 
 /// A plan file, so that errors can say where.
-pub(super) struct Source<'a> {
+pub(super) struct PlanText<'a> {
     pub(super) path: PathBuf,
     pub(super) text: &'a str,
 }
 
-impl Source<'_> {
+impl PlanText<'_> {
     /// An error at a place of the text; `key` is what the user wrote there.
     pub(super) fn error(&self, span: Range<usize>, key: &str, reason: impl std::fmt::Display) -> Error {
         Error::malformed(&self.path, self.line(span.start), format!("{key}: {reason}"))

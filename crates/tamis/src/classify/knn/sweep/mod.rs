@@ -329,7 +329,7 @@ impl Order {
 }
 
 /// Some training documents with their postings for a test document.
-trait Part {
+trait Folded {
     /// No similarity here exceeds it.
     fn bound(&self) -> f64;
     /// The documents, ascending.
@@ -338,7 +338,7 @@ trait Part {
     fn add(&self, number: usize, term: QueryTerm, sums: &mut Sums) -> usize;
 }
 
-impl Part for &Block {
+impl Folded for &Block {
     fn bound(&self) -> f64 {
         f64::INFINITY
     }
@@ -354,7 +354,7 @@ impl Part for &Block {
 
 /// Fills the best of each size, part by part, those with larger bounds first. Of sizes that are known already only the
 /// floor is.
-fn gather_best<P: Part>(
+fn gather_best<P: Folded>(
     parts: impl Iterator<Item = P>,
     terms: &[QueryTerm],
     order: &mut Order,

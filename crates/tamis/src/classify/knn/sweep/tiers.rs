@@ -5,7 +5,7 @@
 //! hand, every tier whose totals are smaller is out, for this size and all larger ones of the ranking. The large
 //! sizes, which have most of the terms, end in the first tier.
 
-use super::Part;
+use super::Folded;
 use crate::classify::knn::index::{Index, QueryTerm, Sums, add_to, product};
 
 /// No tier is larger: its sums take 128 KiB.
@@ -61,7 +61,7 @@ impl Tiers {
         self.copy_postings(index, terms);
     }
 
-    pub(super) fn parts(&self) -> impl Iterator<Item = impl Part> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = impl Folded> {
         self.all[..self.used].iter()
     }
 
@@ -168,7 +168,7 @@ impl Tiers {
     }
 }
 
-impl Part for &Tier {
+impl Folded for &Tier {
     fn bound(&self) -> f64 {
         self.bound
     }

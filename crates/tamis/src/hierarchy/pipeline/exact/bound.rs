@@ -2,7 +2,7 @@
 
 use super::super::ScoreTable;
 use super::super::ranks::Ranks;
-use super::super::utility::{Scorer, Tally, unit};
+use super::super::utility::{Scorer, Units, unit};
 
 /// Whether a utility is above λ, in whole numbers: `gain·tp − cost·fp > target`. A utility is a quotient, so "above λ" is
 /// linear in the counts. Roundings are outwards: what passes no test is certainly not above λ.
@@ -47,7 +47,7 @@ pub(super) struct Seen {
     /// No choice in the box has a higher utility.
     pub bound: f64,
     /// Choices in the box worth a look: accepted documents, and places at all levels.
-    pub choices: [(Tally, Vec<u32>); 2],
+    pub choices: [(Units, Vec<u32>); 2],
     /// Where to split; none when the bound is the utility of a choice.
     pub split: Option<(usize, u32)>,
 }
@@ -149,7 +149,7 @@ impl Bounder {
 
     /// The two extreme choices of the box at the best of the sweep, and where the bound is loose between them.
     fn describe(&self, held: &[(u32, u32)], line: &Line, best: i64, swept: u32, kept: u32) -> Seen {
-        let mut tallies: [Tally; 2] = [0, 0];
+        let mut tallies: [Units; 2] = [0, 0];
         // For each held level the places of documents that make the bound loose, with their weight.
         let mut loose: Vec<Vec<(u32, i64)>> = vec![Vec::new(); held.len()];
         for (at, document) in self.documents.iter().enumerate() {
