@@ -268,7 +268,7 @@ def text_parameters(source: Any) -> str:
             "digits": given["digits"],
             "stop_words": stop_words,
             "stem": given["stem"],
-            "ngrams": whole("ngrams", given["ngrams"], 1),
+            "ngrams": None if given["ngrams"] is None else whole("ngrams", given["ngrams"], 1),
             "char_ngrams": char_ngrams,
         }
     )

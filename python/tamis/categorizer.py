@@ -30,6 +30,13 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         Number of features.
     classifier : str, default=None
         Such as ``svm``, ``bayes``, ``knn(100)``.
+    effort : {"quick", "usual", "thorough"}, default="usual"
+        How much work choosing may be. ``usual`` and ``thorough`` count pairs of words too where nothing is said about terms, and drop
+        them where single words do better.
+    prefer : {"best", "small"}, default="best"
+        Which number of features is taken: the one that did best, or the smallest that loses no more than ``loss``.
+    loss : float, default=None
+        R-precision that ``prefer="small"`` may lose; 0.005 when None.
     threshold : str, default=None
         Such as ``rcut(1)``, ``scut``; with a taxonomy also ``tsa``, ``rbf``, ``exact``, ``greedy-exact``.
     calibrate : {"platt", "isotonic"}, default=None
@@ -75,6 +82,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         Measures from cross-validation on the training documents.
     trials_ : DataFrame
         What was compared.
+    frontier_ : DataFrame
+        What fewer features cost: number of features, what they reached, and its share of the best.
     curves_ : dict
         For each label F against threshold, where thresholds were tuned.
 
@@ -95,6 +104,9 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         by=None,
         features="auto",
         classifier=None,
+        effort="usual",
+        prefer="best",
+        loss=None,
         threshold=None,
         calibrate=None,
         folds=None,
@@ -117,7 +129,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         digits="keep",
         stop_words=None,
         stem=None,
-        ngrams=1,
+        ngrams=None,
         char_ngrams=None,
         n_jobs=None,
         verbose=False,
@@ -125,6 +137,9 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         self.by = by
         self.features = features
         self.classifier = classifier
+        self.effort = effort
+        self.prefer = prefer
+        self.loss = loss
         self.threshold = threshold
         self.calibrate = calibrate
         self.folds = folds
@@ -165,6 +180,9 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
             "by": self.by,
             "features": {"auto": None, "all": "all"}.get(self.features) if isinstance(self.features, str) else int(self.features),
             "classifier": self.classifier,
+            "effort": self.effort,
+            "prefer": self.prefer,
+            "loss": self.loss,
             "threshold": self.threshold,
             "calibrate": self.calibrate,
             "folds": None if self.folds is None else _inputs.whole("folds", self.folds),
@@ -187,6 +205,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         )
         report = json.loads(report)
         self.trials_ = pd.DataFrame(report["trials"]).rename(columns={"size": "features", "mean": "RPrec"})
+        self.frontier_ = pd.DataFrame(report["frontier"]).rename(columns={"size": "features", "mean": "RPrec"})
         self.unchanged_ = report["unchanged"]
         self.threshold_report_ = report["thresholds"]
         counts = np.bincount(labels.sets[1], minlength=len(labels.classes))

@@ -10,7 +10,7 @@ use tamis::corpus::{
     Unused, Values,
 };
 use tamis::counts::{Contingency, CountOptions, CountReport, Counted, Counts, Vocabulary};
-use tamis::terms::{Digits, StopWords, TextChoices, Words};
+use tamis::terms::{Digits, StopWords, TextChoices, TextOptions, Words};
 
 use crate::global::Global;
 use crate::output::flags;
@@ -178,9 +178,9 @@ pub(crate) struct TextArgs {
 }
 
 impl TextArgs {
-    /// The options for counting.
-    pub(crate) fn options(&self) -> anyhow::Result<CountOptions> {
-        let choices = TextChoices {
+    /// What was said about terms.
+    pub(crate) fn choices(&self) -> TextChoices {
+        TextChoices {
             terms: self.terms.clone(),
             words: self.words,
             lowercase: self.keep_case.then_some(false),
@@ -191,8 +191,16 @@ impl TextArgs {
             stem: self.stem.clone(),
             ngrams: self.ngrams,
             char_ngrams: self.char_ngrams,
-        };
-        let text = choices.options()?;
+        }
+    }
+
+    /// The options for counting.
+    pub(crate) fn options(&self) -> anyhow::Result<CountOptions> {
+        self.counting(self.choices().options()?)
+    }
+
+    /// The same with these terms.
+    pub(crate) fn counting(&self, text: TextOptions) -> anyhow::Result<CountOptions> {
         let vocabulary = self.vocabulary.as_ref().map(|file| -> anyhow::Result<_> {
             let lines = std::fs::read_to_string(file).map_err(|e| tamis::Error::io(file, e))?;
             Ok(Arc::new(Vocabulary::new(lines.lines().map(str::trim).filter(|l| !l.is_empty()))))

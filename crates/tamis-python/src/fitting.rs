@@ -24,7 +24,7 @@ pub(crate) fn taxonomy(pairs: &[(String, Option<String>)], names: &Vocabulary) -
 
 /// What is told about a training, beside the model.
 pub(crate) fn report(trained: &Trained) -> serde_json::Value {
-    json!({ "trials": trained.trials, "thresholds": trained.thresholds, "unchanged": trained.unchanged })
+    json!({ "trials": trained.trials, "frontier": trained.frontier, "thresholds": trained.thresholds, "unchanged": trained.unchanged })
 }
 
 /// Fits a classifier to all columns of a matrix. Columns and labels are named by their numbers.

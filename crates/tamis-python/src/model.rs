@@ -16,13 +16,14 @@ use tamis::counts::{CountOptions, Documents, Entries, count};
 use tamis::hierarchy::GivenTaxonomy;
 use tamis::measure::{Measure, Resampling};
 use tamis::model::{EvaluateOptions, FitOptions, How, Labeller, Memory, Model, Ranker, WhyAsked};
+use tamis::terms::TextChoices;
 use tamis::threshold::Threshold;
 use tamis::{Error, Result};
 
 use crate::arrays::{Decided, Matrix, Sets, with_view};
 use crate::errors::{self, options, to_py};
 use crate::fitting::{fit_matrix, report};
-use crate::texts::{HeldTexts, LabelledTexts, Texts, column, labelled, text_options};
+use crate::texts::{HeldTexts, LabelledTexts, Texts, column, labelled};
 use crate::work::{How as Work, run};
 
 /// Dense scores, decided labels, and whether each document has a word that the model knows.
@@ -139,8 +140,8 @@ impl PyModel {
         fitting: &str,
         how: Work,
     ) -> PyResult<(Self, String)> {
-        let text = text_options(text)?;
-        let fitting: FitOptions = options(fitting)?;
+        let mut fitting: FitOptions = options(fitting)?;
+        let text = fitting.counting(&options::<TextChoices>(text)?).map_err(to_py)?;
         let documents = labelled(texts, &labels, &names)?;
         let source = HeldTexts::of(&documents);
         let trained = run(py, how, move |progress| {

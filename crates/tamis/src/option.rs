@@ -21,6 +21,7 @@ pub const OPTIONS: &[&str] = &[
     "label_prefix",
     "labels_field",
     "least_utility",
+    "loss",
     "max_record",
     "min_length",
     "ngrams",

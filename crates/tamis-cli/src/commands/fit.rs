@@ -7,7 +7,7 @@ use tamis::classify::ClassifierSpec;
 use tamis::features::search::Budget;
 use tamis::features::{Selector, Size};
 use tamis::hierarchy::Taxonomy;
-use tamis::model::{Deciding, FitOptions, Ranker, Trained};
+use tamis::model::{Deciding, Effort, FitOptions, FrontierPoint, Prefer, Ranker, Trained};
 use tamis::threshold::CalibrationMethod;
 
 use super::hierarchy::HierarchyArgs;
@@ -36,6 +36,16 @@ pub(crate) struct Args {
     /// Classifier, such as svm, bayes, knn(100) (`tamis list classifiers`); chosen when not given.
     #[arg(long, value_name = "NAME", value_parser = str::parse::<ClassifierSpec>)]
     classifier: Option<ClassifierSpec>,
+    /// How much work choosing may be: quick, usual or thorough. Usual and thorough count pairs of words too, unless terms are
+    /// given, and drop them where single words do better.
+    #[arg(long, value_name = "quick|usual|thorough", default_value_t, value_parser = str::parse::<Effort>)]
+    effort: Effort,
+    /// Which number of features is taken: the best, or the smallest whose loss is within --loss.
+    #[arg(long, value_name = "best|small", default_value_t, value_parser = str::parse::<Prefer>)]
+    prefer: Prefer,
+    /// R-precision that --prefer small may lose; 0.005 when not given.
+    #[arg(long, value_name = "L")]
+    loss: Option<f64>,
     /// How labels are decided, such as rcut(1), scut, pcut, fixed(0), none (`tamis list thresholds`); along a taxonomy by
     /// tsa, rbf, exact or greedy-exact.
     #[arg(long, value_name = "NAME", value_parser = str::parse::<Deciding>)]
@@ -66,15 +76,13 @@ fn size(text: &str) -> tamis::Result<Wanted> {
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    let counting = args.text.options()?;
-    let counts = labelled_counts(&args.corpus.open(global)?, &counting, global)?;
-    if let Some(warning) = counts.without_terms(&counts.training()) {
-        tracing::warn!("{warning}");
-    }
-    let options = FitOptions {
+    let mut options = FitOptions {
         by: args.by,
         features: args.features.0,
         classifier: args.classifier,
+        effort: args.effort,
+        prefer: args.prefer,
+        loss: args.loss,
         threshold: args.threshold,
         calibrate: args.calibrate,
         folds: args.folds,
@@ -83,7 +91,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         taxonomy: args.hierarchy.taxonomy()?,
         hierarchy: args.hierarchy.options(),
         seed: global.seed(),
+        ..FitOptions::default()
     };
+    let counting = args.text.counting(options.counting(&args.text.choices())?)?;
+    let counts = labelled_counts(&args.corpus.open(global)?, &counting, global)?;
     let trained = options.fit(&counts, &counts.training(), &global.progress())?;
     trained.model.write(&args.output)?;
     if global.quiet {
@@ -98,6 +109,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     if !choices.is_empty() {
         writeln!(out, "\nWhy")?;
         choices.iter().try_for_each(|reason| writeln!(out, "  {reason}"))?;
+    }
+    if let Some(line) = cheaper(&trained.frontier, trained.model.terms.len(), bytes) {
+        writeln!(out, "\n{line}")?;
     }
     if global.verbose > 0 && !trained.trials.is_empty() {
         writeln!(out, "\nCandidates\n{}", trimmed(&candidates(&trained).table(global)))?;
@@ -126,6 +140,7 @@ fn facts(trained: &Trained) -> Rows {
             fact("classifier at each node", summary.classifier.to_string());
         }
         Ranker::Flat(_) => {
+            fact("terms", model.text.to_string());
             fact("selector", summary.selector.clone());
             fact("classifier", summary.classifier.to_string());
         }
@@ -150,16 +165,31 @@ fn facts(trained: &Trained) -> Rows {
     facts
 }
 
+/// What fewer words cost: "2,000 terms keep 98.9 % of it, in 0.2 MB".
+fn cheaper(frontier: &[FrontierPoint], taken: usize, bytes: u64) -> Option<String> {
+    let fewer: Vec<String> = frontier
+        .iter()
+        .filter(|p| p.size < taken && p.kept >= 0.9)
+        .map(|p| {
+            // Most of a file is weights, and those go with the number of terms.
+            let megabytes = bytes as f64 * p.size as f64 / taken as f64 / 1e6;
+            format!("  {} terms keep {:.1} % of it, in about {megabytes:.2} MB", grouped(p.size as u64), 100.0 * p.kept)
+        })
+        .collect();
+    (!fewer.is_empty()).then(|| format!("Fewer terms (--features N, or --prefer small)\n{}", fewer.join("\n")))
+}
+
 fn nodes(taxonomy: &Taxonomy) -> String {
     format!("{} in {} levels", grouped(taxonomy.len() as u64), taxonomy.height())
 }
 
 fn candidates(trained: &Trained) -> Rows {
-    let mut rows = Rows::new(["classifier", "selector", "features", "RPrec", "±"]);
+    let mut rows = Rows::new(["documents", "terms", "classifier", "selector", "features", "RPrec", "±"]);
     for t in &trained.trials {
         let size = if t.all { format!("{} (all)", t.size) } else { t.size.to_string() };
         let (mean, error) = (format!("{:.4}", t.mean), format!("{:.4}", t.error));
-        rows.push([t.classifier.to_string(), t.selector.clone(), size, mean, error]);
+        let documents = t.documents.to_string();
+        rows.push([documents, t.terms.clone(), t.classifier.to_string(), t.selector.clone(), size, mean, error]);
     }
     rows
 }

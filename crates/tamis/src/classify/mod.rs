@@ -16,7 +16,7 @@ pub use linear::{Explanation, Linear, LinearParts, Outputs, Store, Weights};
 pub use problem::{Problem, Query};
 pub use spec::{ClassifierSpec, Fitted, rank_documents};
 pub use svm::{Duals, SvmFit, SvmOptions};
-pub use vector::{Weighter, Weighting};
+pub use vector::{Vectors, Weighter, Weighting};
 
 /// A label with its score: one place of a ranked list.
 ///

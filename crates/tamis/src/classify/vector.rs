@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{Problem, Query};
+use crate::counts::Contingency;
+use crate::features::{Score, Selector};
 use crate::{Error, Result};
 
 /// How occurrences become the components of a document vector (method 6).
@@ -65,6 +67,72 @@ impl FromStr for Weighting {
             .into_iter()
             .find(|w| w.name() == text)
             .ok_or_else(|| Error::unknown("weighting", text, Self::ALL.map(Self::name)))
+    }
+}
+
+/// How documents become vectors: a weighting, and optionally a selector score that each component is multiplied with, so that
+/// words that tell labels apart count for more (Debole & Sebastiani 2003): `tfidf`, `tfidf*rf` (Lan et al. 2009), `binary*lpr`, which
+/// for two labels is NBSVM (Wang & Manning 2012).
+///
+/// The score is pooled over labels, so that all labels share one vector; below 0 it counts as 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Vectors {
+    /// What occurrences become.
+    pub weighting: Weighting,
+    /// What each term is weighed by.
+    pub by: Option<Score>,
+}
+
+impl From<Weighting> for Vectors {
+    fn from(weighting: Weighting) -> Self {
+        Self { weighting, by: None }
+    }
+}
+
+impl Vectors {
+    /// Learns from training documents.
+    pub fn fit(&self, problem: &Problem) -> Result<Weighter> {
+        let mut weighter = Weighter::fit(self.weighting, problem);
+        if let Some(score) = self.by {
+            let table = Contingency::of_matrix(&problem.matrix, &problem.assignments)?;
+            let ranking = Selector::score(score).rank(&table)?;
+            let mut weights = vec![0.0; weighter.factors.len()];
+            for (&feature, &weight) in ranking.terms().iter().zip(ranking.scores()) {
+                weights[feature as usize] = weight.max(0.0);
+            }
+            weighter.factors.iter_mut().zip(weights).for_each(|(factor, weight)| *factor *= weight);
+        }
+        Ok(weighter)
+    }
+}
+
+impl fmt::Display for Vectors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.by {
+            None => self.weighting.fmt(f),
+            Some(score) => write!(f, "{}*{score}", self.weighting),
+        }
+    }
+}
+
+impl FromStr for Vectors {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let Some((weighting, score)) = text.split_once('*') else { return Ok(text.parse::<Weighting>()?.into()) };
+        Ok(Self { weighting: weighting.trim().parse()?, by: Some(score.trim().parse()?) })
+    }
+}
+
+impl Serialize for Vectors {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Vectors {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -278,6 +346,28 @@ mod tests {
         let everywhere = Problem::new(&counts, &[0, 1], &[0]);
         Weighter::fit(Weighting::TfIdf, &everywhere).weigh(everywhere.query(0), &mut weights);
         assert_eq!(weights, [0.0]);
+    }
+
+    #[test]
+    fn a_score_weighs_terms() {
+        let problem = problem();
+        for (name, score) in [("binary*rf", "rf"), ("binary*lpr", "lpr"), ("tfidf*chi2max", "chi2max")] {
+            let vectors: Vectors = name.parse().unwrap();
+            assert_eq!(vectors.to_string(), name);
+            let weighter = vectors.fit(&problem).unwrap();
+            let table = Contingency::of_matrix(&problem.matrix, &problem.assignments).unwrap();
+            let ranking = score.parse::<Selector>().unwrap().rank(&table).unwrap();
+            for (&feature, &weight) in ranking.terms().iter().zip(ranking.scores()) {
+                let base = Weighter::fit(vectors.weighting, &problem).factors()[feature as usize];
+                assert_eq!(weighter.factors()[feature as usize], base * weight.max(0.0));
+            }
+        }
+        // Two labels: the log ratio of either side, as NBSVM has it.
+        let counts = Counts::from_rows(&[(vec!["a"], vec!["X"]), (vec!["a"], vec!["X"]), (vec!["b", "a"], vec!["Y"])]);
+        let two = Problem::new(&counts, &[0, 1, 2], &[0, 1]);
+        let weighter = "binary*lpr".parse::<Vectors>().unwrap().fit(&two).unwrap();
+        close(weighter.factors(), &[0.0, (1.0f64 / (0.5 / 2.0)).ln()]);
+        assert!("tfidf*nothing".parse::<Vectors>().unwrap_err().to_string().contains("unknown score"));
     }
 
     #[test]

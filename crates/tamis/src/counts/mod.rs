@@ -100,6 +100,32 @@ impl Counts {
         }
     }
 
+    /// The same documents with n-grams of at most so many words: what counting them with
+    /// [`TextOptions::narrowed`](crate::terms::TextOptions::narrowed) options would give. None where that is not narrower.
+    pub fn narrowed(&self, longest: usize) -> Option<Self> {
+        if self.text.longest_gram().is_none_or(|most| most <= longest) {
+            return None;
+        }
+        let kept: Vec<u32> = (0..self.vocabulary.len() as u32)
+            .filter(|&t| TextOptions::words_in(self.vocabulary.name(t)) <= longest)
+            .collect();
+        let mut place = vec![None; self.vocabulary.len()];
+        kept.iter().zip(0u32..).for_each(|(&old, new)| place[old as usize] = Some(new));
+        let matrix = self.matrix.map_columns(kept.len(), &place);
+        let lengths = (0..matrix.rows()).map(|row| matrix.row_values(row).iter().sum()).collect();
+        Some(Self {
+            text: Arc::new(self.text.narrowed(longest)),
+            vocabulary: Arc::new(Vocabulary::from_sorted(kept.iter().map(|&t| self.vocabulary.name(t)))),
+            labels: Arc::clone(&self.labels),
+            matrix,
+            assignments: self.assignments.clone(),
+            lengths,
+            ids: self.ids.clone(),
+            parts: self.parts.clone(),
+            dates: self.dates.clone(),
+        })
+    }
+
     /// The same documents with the given labels only (ascending numbers); a document may be left without any.
     pub fn with_labels(&self, kept: &[u32]) -> Self {
         let mut place = vec![None; self.labels.len()];

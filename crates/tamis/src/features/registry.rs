@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Deref;
+use std::str::FromStr;
 
 use serde::Serialize;
 
@@ -374,6 +375,19 @@ impl fmt::Display for Score {
             Formula::Wfo(lambda) => write!(f, "({lambda})"),
             _ => Ok(()),
         }
+    }
+}
+
+/// By its name; `wfo`, which has a parameter, is no score by itself here.
+impl FromStr for Score {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let named = || Self::all().filter(|score| !matches!(score.formula, Formula::Wfo(_)));
+        named().find(|score| score.name() == text).ok_or_else(|| {
+            let names: Vec<String> = named().map(Self::name).collect();
+            Error::unknown("score", text, names.iter().map(String::as_str))
+        })
     }
 }
 

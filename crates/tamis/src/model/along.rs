@@ -106,7 +106,7 @@ pub(super) fn fit(
         ranker: Ranker::Along(Box::new(filter)),
     })?;
     let nodes = Some(NodesSeen { without_documents, untunable, example });
-    Ok(Trained { model, trials: Vec::new(), thresholds: None, unchanged: None, nodes })
+    Ok(Trained { model, trials: Vec::new(), frontier: Vec::new(), thresholds: None, unchanged: None, nodes })
 }
 
 /// F1 over all pipelines on the held-out documents that tuned their thresholds; a pipeline without thresholds misses

@@ -1,4 +1,9 @@
-//! Choosing selector, size and classifier by cross-validation along the nested sweep.
+//! Choosing terms, weighting, classifier, C, selector and size: many candidates on few documents, few on many.
+//!
+//! Three heats, each by cross-validated R-precision. In the first all candidates (how many words a term may have × classifiers with
+//! their vectors and C) run on a small sample; the best few run again on a larger one; the best of them walks the sizes of all
+//! selectors. The work is bounded by numbers of documents and candidates, never by the clock, so the same seed gives the same
+//! choice anywhere (successive halving in the manner of Jamieson & Talwalkar 2016, with three rungs).
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -10,36 +15,90 @@ use crate::classify::{ClassifierSpec, Scored};
 use crate::counts::{Contingency, Counts, CrossValidation, Split};
 use crate::features::{Selector, rank_all};
 use crate::measure::ranking::r_precision;
+use crate::named::named;
+use crate::terms::TextOptions;
 use crate::{Error, Progress, Result};
+
+named! {
+    /// How much work choosing may be.
+    #[derive(Default)]
+    pub enum Effort ("effort") {
+        /// Two classifiers on the terms as they were counted.
+        Quick = "quick",
+        /// Also shorter terms, vectors weighted by selectors, and C.
+        #[default]
+        Usual = "usual",
+        /// The same over more values of C and more documents.
+        Thorough = "thorough",
+    }
+}
+
+named! {
+    /// Which of the sizes is taken.
+    #[derive(Default)]
+    pub enum Prefer ("preference") {
+        /// The one that did best.
+        #[default]
+        Best = "best",
+        /// The smallest that loses no more than was allowed.
+        Small = "small",
+    }
+}
 
 /// What to choose from, and how carefully.
 #[derive(Debug, Clone)]
 pub struct ChooseOptions {
-    /// Selectors that compete.
+    /// Selectors that compete; the first also cuts terms while classifiers compete.
     pub selectors: Vec<Selector>,
     /// Classifiers that compete.
     pub classifiers: Vec<ClassifierSpec>,
+    /// Whether terms of fewer words than were counted compete too.
+    pub narrow: bool,
     /// Sizes that compete; all terms always do.
     pub sizes: Vec<usize>,
     /// Folds.
     pub folds: usize,
-    /// Most documents used: choosing needs fewer than training.
+    /// Documents of the first heat.
+    pub few: usize,
+    /// Most documents of the others: choosing needs fewer than training.
     pub documents: usize,
-    /// Seed of sample and folds.
+    /// Candidates of the second heat.
+    pub finalists: usize,
+    /// Which size is taken.
+    pub prefer: Prefer,
+    /// How much R-precision a smaller size may cost, where small is preferred.
+    pub loss: f64,
+    /// Seed of samples and folds.
     pub seed: u64,
 }
 
 impl ChooseOptions {
-    /// The usual candidates.
-    pub fn usual(seed: u64) -> Self {
+    /// The candidates of an effort.
+    pub fn of(effort: Effort, seed: u64) -> Self {
         let parse = |name: &str| name.parse::<Selector>().expect("a selector of the registry");
-        let classifier = |name: &str| name.parse::<ClassifierSpec>().expect("a classifier of the registry");
+        let costs: &[&str] = match effort {
+            Effort::Quick => &[],
+            Effort::Usual => &["0.1", "0.3", "1", "3"],
+            Effort::Thorough => &["0.03", "0.1", "0.2", "0.5", "1", "2", "5", "10"],
+        };
+        let vectors = ["tfidf", "tfidf*rf", "binary*lpr"];
+        let svms = vectors.iter().flat_map(|v| costs.iter().map(move |c| format!("svm(c={c},vectors={v})")));
+        let names: Vec<String> = match effort {
+            Effort::Quick => vec!["svm".into(), "bayes".into()],
+            _ => svms.chain(["bayes".to_owned()]).collect(),
+        };
+        let classifier = |name: &String| name.parse::<ClassifierSpec>().expect("a classifier of the registry");
         Self {
             selectors: ["chi2max@1", "ig@1"].map(parse).to_vec(),
-            classifiers: ["svm", "bayes"].map(classifier).to_vec(),
-            sizes: vec![200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000],
+            classifiers: names.iter().map(classifier).collect(),
+            narrow: effort != Effort::Quick,
+            sizes: vec![200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000],
             folds: 3,
-            documents: 12_000,
+            few: 3000,
+            documents: if effort == Effort::Thorough { 40_000 } else { 12_000 },
+            finalists: if effort == Effort::Thorough { 8 } else { 4 },
+            prefer: Prefer::Best,
+            loss: 0.005,
             seed,
         }
     }
@@ -48,6 +107,10 @@ impl ChooseOptions {
 /// One candidate and how it did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
+    /// Documents it was tried on.
+    pub documents: usize,
+    /// Terms expression.
+    pub terms: String,
     /// Classifier.
     pub classifier: ClassifierSpec,
     /// Selector expression.
@@ -62,23 +125,125 @@ pub struct Trial {
     pub error: f64,
 }
 
+/// What fewer words cost: a size of the candidate that was taken, and what it reached.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FrontierPoint {
+    /// Number of features.
+    pub size: usize,
+    /// Mean R-precision over folds.
+    pub mean: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// Its share of the best.
+    pub kept: f64,
+}
+
 /// What was chosen and from what.
 #[derive(Debug, Clone)]
 pub struct Choice {
+    /// Most words of a term; `None`: as counted.
+    pub longest: Option<usize>,
     /// The classifier.
     pub classifier: ClassifierSpec,
     /// The selector.
     pub selector: Selector,
     /// The number of features; `None` for all.
     pub size: Option<usize>,
-    /// All candidates.
+    /// All candidates, heat by heat.
     pub trials: Vec<Trial>,
+    /// What fewer words cost, fewest first.
+    pub frontier: Vec<FrontierPoint>,
     /// Why, in sentences.
     pub reasons: Vec<String>,
 }
 
-/// Cross-validates all candidates on (a sample of) the rows. The best mean R-precision names selector and classifier; of
-/// its sizes, the smallest within one standard error of the best is taken.
+/// How terms and classifier are set for a trial.
+#[derive(Debug, Clone, PartialEq)]
+struct Candidate {
+    /// Most words of a term.
+    longest: usize,
+    classifier: ClassifierSpec,
+}
+
+/// The documents of a heat.
+struct Heat<'a> {
+    counts: &'a Counts,
+    rows: Vec<usize>,
+    options: &'a ChooseOptions,
+    /// Words of each term, where terms of fewer words compete.
+    words: &'a [u8],
+}
+
+impl Heat<'_> {
+    /// Trials of the candidates at the given sizes (`usize::MAX` for all) of the given selectors.
+    fn run(
+        &self,
+        stage: &str,
+        candidates: &[Candidate],
+        selectors: &[Selector],
+        sizes: &[usize],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Trial>> {
+        let Self { counts, options, .. } = *self;
+        // values[candidate][selector][size] over folds.
+        let mut values = vec![vec![vec![Vec::new(); sizes.len()]; selectors.len()]; candidates.len()];
+        let mut longest = vec![vec![0; selectors.len()]; candidates.len()];
+        let folds = CrossValidation::random(counts, &self.rows, options.folds, options.seed);
+        let steps = (candidates.len() * selectors.len()) as u64;
+        folds.run(stage, steps, progress, |_, Split { train, test }| {
+            let task = Task { counts, train, test };
+            let table = Contingency::of_rows(counts, train);
+            for (s, ranking) in rank_all(selectors, &table)?.iter().enumerate() {
+                for (c, candidate) in candidates.iter().enumerate() {
+                    if progress.cancelled() {
+                        return Err(Error::Interrupted);
+                    }
+                    let terms = self.terms(ranking.terms(), candidate.longest);
+                    let real: Vec<usize> = sizes.iter().map(|&size| size.min(terms.len())).collect();
+                    longest[c][s] = terms.len().max(longest[c][s]);
+                    let prefixes = Prefixes { terms, sizes: real };
+                    let measure = |ranked: &[Scored], truth: &[u32]| r_precision(ranked, truth);
+                    let found = means(&candidate.classifier, task, &prefixes, &measure, progress)?;
+                    values[c][s].iter_mut().zip(found).for_each(|(all, mean)| all.push(mean));
+                    progress.add(1);
+                }
+            }
+            Ok(())
+        })?;
+        let mut trials = Vec::new();
+        for (c, candidate) in candidates.iter().enumerate() {
+            for (s, selector) in selectors.iter().enumerate() {
+                for (at, &size) in sizes.iter().enumerate() {
+                    let most = longest[c][s];
+                    if size != usize::MAX && size >= most {
+                        continue;
+                    }
+                    let (mean, error) = mean_and_error(&values[c][s][at]);
+                    trials.push(Trial {
+                        documents: self.rows.len(),
+                        terms: counts.text.narrowed(candidate.longest).to_string(),
+                        classifier: candidate.classifier.clone(),
+                        selector: selector.to_string(),
+                        size: size.min(most),
+                        all: size == usize::MAX,
+                        mean,
+                        error,
+                    });
+                }
+            }
+        }
+        Ok(trials)
+    }
+
+    fn terms(&self, ranked: &[u32], longest: usize) -> Vec<u32> {
+        if self.words.is_empty() {
+            return ranked.to_vec();
+        }
+        ranked.iter().copied().filter(|&t| usize::from(self.words[t as usize]) <= longest).collect()
+    }
+}
+
+/// Chooses what was left open on (a sample of) the rows.
 pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress: &dyn Progress) -> Result<Choice> {
     let mut sample: Vec<usize> = rows.iter().copied().filter(|&r| !counts.assignments.range(r).is_empty()).collect();
     if sample.len() < 2 * options.folds {
@@ -92,98 +257,111 @@ pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress
     if sample.windows(2).all(|w| labels(w[0]) == labels(w[1])) {
         sample = rows.to_vec();
     }
-    if sample.len() > options.documents {
-        sample.shuffle(&mut ChaCha8Rng::seed_from_u64(options.seed));
-        sample.truncate(options.documents);
-        sample.sort_unstable();
-    }
-    let candidates = options.selectors.len() * options.classifiers.len();
-    // values[classifier][selector][size] over folds; the last size is all terms.
-    let sizes: Vec<usize> = options.sizes.iter().copied().chain([usize::MAX]).collect();
-    let mut values = vec![vec![vec![Vec::new(); sizes.len()]; options.selectors.len()]; options.classifiers.len()];
-    let mut longest = 0;
-    let folds = CrossValidation::random(counts, &sample, options.folds, options.seed);
-    folds.run("choosing", candidates as u64, progress, |_, Split { train, test }| {
-        let task = Task { counts, train, test };
-        let table = Contingency::of_rows(counts, train);
-        for (s, ranking) in rank_all(&options.selectors, &table)?.iter().enumerate() {
-            longest = longest.max(ranking.len());
-            let real: Vec<usize> = sizes.iter().map(|&size| size.min(ranking.len())).collect();
-            let prefixes = Prefixes { terms: ranking.terms().to_vec(), sizes: real };
-            for (c, classifier) in options.classifiers.iter().enumerate() {
-                if progress.cancelled() {
-                    return Err(Error::Interrupted);
-                }
-                let measure = |ranked: &[Scored], truth: &[u32]| r_precision(ranked, truth);
-                for (at, mean) in means(classifier, task, &prefixes, &measure, progress)?.into_iter().enumerate() {
-                    values[c][s][at].push(mean);
-                }
-                progress.add(1);
-            }
-        }
-        Ok(())
-    })?;
+    sample.shuffle(&mut ChaCha8Rng::seed_from_u64(options.seed));
+    let first = |n: usize| {
+        let mut some = sample[..n.min(sample.len())].to_vec();
+        some.sort_unstable();
+        some
+    };
+    let most = counts.text.longest_gram().unwrap_or(1);
+    let orders: Vec<usize> = if options.narrow { (1..=most).collect() } else { vec![most] };
+    let name = |t: u32| TextOptions::words_in(counts.vocabulary.name(t)).min(255) as u8;
+    let words: Vec<u8> =
+        if orders.len() > 1 { (0..counts.vocabulary.len() as u32).map(name).collect() } else { Vec::new() };
+    let mut candidates: Vec<Candidate> = orders
+        .iter()
+        .flat_map(|&longest| {
+            options.classifiers.iter().map(move |classifier| Candidate { longest, classifier: classifier.clone() })
+        })
+        .collect();
+    let cutting = &options.selectors[..1];
+    // A size that was given is the size at which candidates compete.
+    let fixed = match options.sizes.as_slice() {
+        [size] => *size,
+        _ => usize::MAX,
+    };
+    let heat = |n: usize| Heat { counts, rows: first(n), options, words: &words };
     let mut trials = Vec::new();
-    for (c, classifier) in options.classifiers.iter().enumerate() {
-        for (s, selector) in options.selectors.iter().enumerate() {
-            for (at, &size) in sizes.iter().enumerate() {
-                if size != usize::MAX && size >= longest {
-                    continue;
-                }
-                let (mean, error) = mean_and_error(&values[c][s][at]);
-                let (all, size) = (size == usize::MAX, size.min(longest));
-                let (classifier, selector) = (classifier.clone(), selector.to_string());
-                trials.push(Trial { classifier, selector, size, all, mean, error });
-            }
-        }
+    if candidates.len() > options.finalists && sample.len() > options.few {
+        let found = heat(options.few).run("choosing", &candidates, cutting, &[fixed], progress)?;
+        candidates = best_of(&candidates, &found, options.finalists);
+        trials.extend(found);
     }
-    decide(trials, options, sample.len())
+    let all = heat(options.documents);
+    if candidates.len() > 1 {
+        let found = all.run("comparing the best", &candidates, cutting, &[fixed], progress)?;
+        candidates = best_of(&candidates, &found, 1);
+        trials.extend(found);
+    }
+    let sizes: Vec<usize> = options.sizes.iter().copied().chain([usize::MAX]).collect();
+    let walked = all.run("walking sizes", &candidates, &options.selectors, &sizes, progress)?;
+    trials.extend(walked.iter().cloned());
+    let winner = candidates.first().ok_or_else(|| Error::data("no candidate to choose from"))?;
+    decide(winner, trials, walked, options, most)
 }
 
-fn decide(trials: Vec<Trial>, options: &ChooseOptions, documents: usize) -> Result<Choice> {
+/// The candidates with the best trials, in the order they had; of equals the earlier ones.
+fn best_of(candidates: &[Candidate], trials: &[Trial], most: usize) -> Vec<Candidate> {
+    // One trial a candidate.
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by(|&a, &b| trials[b].mean.total_cmp(&trials[a].mean).then(a.cmp(&b)));
+    order.truncate(most);
+    order.sort_unstable();
+    order.into_iter().map(|at| candidates[at].clone()).collect()
+}
+
+fn decide(
+    winner: &Candidate,
+    trials: Vec<Trial>,
+    walked: Vec<Trial>,
+    options: &ChooseOptions,
+    counted: usize,
+) -> Result<Choice> {
     // Ties go to the earlier candidate, which is the smaller size.
-    let best = trials
+    let best = walked
         .iter()
         .reduce(|best, t| if t.mean > best.mean { t } else { best })
         .ok_or_else(|| Error::data("no candidate to choose from"))?;
-    let same = |t: &&Trial| t.classifier == best.classifier && t.selector == best.selector;
-    let taken = trials.iter().filter(same).find(|t| t.mean >= best.mean - best.error).unwrap_or(best);
-    let size = |t: &Trial| if t.all { format!("all {} words", t.size) } else { format!("{} words", t.size) };
+    let same: Vec<&Trial> = walked.iter().filter(|t| t.selector == best.selector).collect();
+    let taken = match options.prefer {
+        Prefer::Best => best,
+        Prefer::Small => same.iter().find(|t| t.mean >= best.mean - options.loss).copied().unwrap_or(best),
+    };
+    let share = |mean: f64| if best.mean > 0.0 { mean / best.mean } else { 1.0 };
+    let frontier: Vec<FrontierPoint> = same
+        .iter()
+        .map(|t| FrontierPoint { size: t.size, mean: t.mean, error: t.error, kept: share(t.mean) })
+        .collect();
+    let size = |t: &Trial| if t.all { format!("all {} terms", t.size) } else { format!("{} terms", t.size) };
     let mut reasons = vec![format!(
-        "{} with {} of {} reached R-precision {:.4} ± {:.4} in {}-fold cross-validation on {documents} training documents, \
-         the best of {} candidates.",
+        "{} on {} with {} of {} reached R-precision {:.4} ± {:.4} in {}-fold cross-validation on {} training documents, the best of {} \
+         trials.",
         best.classifier,
+        best.terms,
         size(best),
         best.selector,
         best.mean,
         best.error,
         options.folds,
+        best.documents,
         trials.len()
     )];
     if taken != best {
-        reasons.push(format!(
-            "{} reach {:.4}, within one standard error of it, so the smaller model is taken.",
-            size(taken),
-            taken.mean
-        ));
+        reasons.push(format!("{} reach {:.4}, no more than {} below it, and are taken.", size(taken), taken.mean, options.loss));
     }
-    for other in &options.classifiers {
-        let rival = trials
-            .iter()
-            .filter(|t| t.classifier == *other && t.classifier != best.classifier)
-            .reduce(|best, t| if t.mean > best.mean { t } else { best });
-        if let Some(rival) = rival {
-            reasons.push(format!("{other} reached at most {:.4} ({}).", rival.mean, size(rival)));
-        }
+    // Who came next, by terms and by classifier.
+    let beaten = trials.iter().filter(|t| t.documents == best.documents && t.all);
+    let mut others: Vec<&Trial> =
+        beaten.filter(|t| (&t.terms, &t.classifier) != (&best.terms, &best.classifier)).collect();
+    others.sort_by(|a, b| b.mean.total_cmp(&a.mean));
+    for rival in others.iter().take(2) {
+        reasons.push(format!("{} on {} reached {:.4}.", rival.classifier, rival.terms, rival.mean));
     }
-    let selector = options
-        .selectors
-        .iter()
-        .find(|s| s.to_string() == taken.selector)
-        .cloned()
-        .ok_or_else(|| Error::data("no candidate to choose from"))?;
-    let (classifier, size) = (taken.classifier.clone(), (!taken.all).then_some(taken.size));
-    Ok(Choice { classifier, selector, size, trials, reasons })
+    let selector = options.selectors.iter().find(|s| s.to_string() == taken.selector).cloned();
+    let selector = selector.ok_or_else(|| Error::data("no candidate to choose from"))?;
+    let longest = (winner.longest < counted).then_some(winner.longest);
+    let (classifier, size) = (winner.classifier.clone(), (!taken.all).then_some(taken.size));
+    Ok(Choice { longest, classifier, selector, size, trials, frontier, reasons })
 }
 
 fn mean_and_error(values: &[f64]) -> (f64, f64) {

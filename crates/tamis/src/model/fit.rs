@@ -1,7 +1,7 @@
 //! The one way from counts to a model.
 
 use super::options::Way;
-use super::{FitOptions, Model, Trial, along, flat};
+use super::{FitOptions, FrontierPoint, Model, Trial, along, flat};
 use crate::counts::{Counts, Vocabulary};
 use crate::hierarchy::pipeline::ScoreTable;
 use crate::threshold::ThresholdReport;
@@ -14,6 +14,8 @@ pub struct Trained {
     pub model: Model,
     /// Candidates that were compared, when something was chosen.
     pub trials: Vec<Trial>,
+    /// What fewer features cost, fewest first, when sizes were compared.
+    pub frontier: Vec<FrontierPoint>,
     /// How flat thresholds were tuned.
     pub thresholds: Option<ThresholdReport>,
     /// The share of training documents whose first label is the same with 8-bit weights, where those were asked for.

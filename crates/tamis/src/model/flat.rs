@@ -39,7 +39,11 @@ pub(super) fn fit(
             return Err(Error::invalid("folds", 0, format!("{what} is tuned by cross-validation; take 2 or more")));
         }
     }
-    let Choice { classifier, selector, size, trials, mut reasons } = settle(counts, rows, options, progress)?;
+    let Choice { longest, classifier, selector, size, trials, frontier, mut reasons } =
+        settle(counts, rows, options, progress)?;
+    // Terms of fewer words are a corpus of their own from here on, as if they had been counted so.
+    let narrow = longest.and_then(|longest| counts.narrowed(longest));
+    let counts = narrow.as_ref().unwrap_or(counts);
     let selector = if selector.has_auto() {
         let (learned, reason) = lambda(counts, rows, &selector, size, &classifier, options, progress)?;
         reasons.push(reason);
@@ -108,7 +112,7 @@ pub(super) fn fit(
             folds: folds.min(rows.len()),
         },
     })?;
-    Ok(Trained { model, trials, thresholds: report, unchanged: None, nodes: None })
+    Ok(Trained { model, trials, frontier, thresholds: report, unchanged: None, nodes: None })
 }
 
 /// The model with 8-bit weights, and how often its first label is the same.
@@ -141,14 +145,15 @@ fn untuned(classifier: &ClassifierSpec, counts: &Counts, rows: &[usize]) -> Thre
 
 /// Chooses what was left open.
 fn settle(counts: &Counts, rows: &[usize], options: &FitOptions, progress: &dyn Progress) -> Result<Choice> {
-    let usual = ChooseOptions::usual(options.seed);
     if let (Some(selector), Some(classifier), Some(size)) = (&options.by, &options.classifier, options.features) {
         let size = if let Size::Top(n) = size { Some(n) } else { None };
         return Ok(Choice {
+            longest: None,
             classifier: classifier.clone(),
             selector: selector.clone(),
             size,
             trials: Vec::new(),
+            frontier: Vec::new(),
             reasons: Vec::new(),
         });
     }
@@ -166,7 +171,15 @@ fn settle(counts: &Counts, rows: &[usize], options: &FitOptions, progress: &dyn 
         None if s.has_auto() => s.with_lambda(0.5),
         None => Ok(s.clone()),
     };
+    if options.loss.is_some_and(|loss| !(0.0..1.0).contains(&loss)) {
+        let loss = options.loss.unwrap_or_default();
+        return Err(Error::invalid("loss", loss, "a loss of R-precision lies between 0 and 1, such as 0.005"));
+    }
+    let usual = ChooseOptions::of(options.effort, options.seed);
     let candidates = ChooseOptions {
+        narrow: usual.narrow && !options.terms_as_counted,
+        prefer: options.prefer,
+        loss: options.loss.unwrap_or(usual.loss),
         selectors: match &options.by {
             Some(selector) => vec![stand_in(selector)?],
             None => usual.selectors.clone(),

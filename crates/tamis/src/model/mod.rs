@@ -14,7 +14,7 @@ mod options;
 mod why;
 
 pub use answer::{Answer, How, NamedNeighbour, NodeStep, RankedLabel, Reason, Span, WhyAsked, Word};
-pub use choose::{Choice, ChooseOptions, Trial, choose};
+pub use choose::{Choice, ChooseOptions, Effort, FrontierPoint, Prefer, Trial, choose};
 pub use evaluate::{DecidedWell, EvaluateOptions, LabelQuality, LevelQuality, Quality, QualityReport};
 pub use file::ModelFileInfo;
 pub use fit::{NodesSeen, Trained};

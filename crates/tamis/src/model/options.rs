@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::choose::{Effort, Prefer};
 use crate::classify::ClassifierSpec;
 use crate::counts::Counts;
 use crate::features::search::Budget;
@@ -12,6 +13,7 @@ use crate::features::{Selector, Size};
 use crate::hierarchy::pipeline::{self, Imbalance, Method, Utility};
 use crate::hierarchy::progressive::{Answers, NegativePolicy};
 use crate::hierarchy::{GivenTaxonomy, ProgressiveOptions, Taxonomy};
+use crate::terms::{TextChoices, TextOptions};
 use crate::threshold::{CalibrationMethod, Threshold};
 use crate::{Error, Result};
 
@@ -25,6 +27,14 @@ pub struct FitOptions {
     pub features: Option<Size>,
     /// Classifier.
     pub classifier: Option<ClassifierSpec>,
+    /// How much work choosing may be.
+    pub effort: Effort,
+    /// Whether the best number of features is taken or a small one.
+    pub prefer: Prefer,
+    /// How much R-precision a small number may cost.
+    pub loss: Option<f64>,
+    /// Takes the terms as they were counted; else terms of fewer words may be chosen.
+    pub terms_as_counted: bool,
     /// What decides labels; `None`: one label for each document where every training document has one, else thresholds.
     pub threshold: Option<Deciding>,
     /// Probabilities from held-out scores.
@@ -51,6 +61,10 @@ impl Default for FitOptions {
             by: None,
             features: None,
             classifier: None,
+            effort: Effort::default(),
+            prefer: Prefer::default(),
+            loss: None,
+            terms_as_counted: false,
             threshold: None,
             calibrate: None,
             folds: None,
@@ -149,6 +163,18 @@ pub(super) enum Way {
 impl FitOptions {
     /// Folds where they are not given, for labels side by side.
     pub const FOLDS: usize = 5;
+
+    /// How text is to become terms for a fit with these options: where nothing is said about n-grams and a linear classifier is
+    /// to be chosen, pairs of words are counted too, and [`FitOptions::fit`] drops them where single words do better.
+    pub fn counting(&mut self, text: &TextChoices) -> Result<TextOptions> {
+        let flat = self.taxonomy.is_none() || matches!(self.threshold, Some(Deciding::Flat(_)));
+        let linear = !matches!(self.classifier, Some(ClassifierSpec::Knn(_)));
+        let open = self.by.is_none() || self.features.is_none() || self.classifier.is_none();
+        let unsaid = text.terms.is_none() && text.ngrams.is_none() && text.char_ngrams.is_none();
+        let search = self.effort != Effort::Quick && flat && linear && open && unsaid;
+        self.terms_as_counted = !search;
+        if search { TextChoices { ngrams: Some(2), ..text.clone() }.options() } else { text.options() }
+    }
 
     /// Checks the options against each other, and tells which way they lead.
     pub(super) fn way(&self, counts: &Counts, rows: &[usize]) -> Result<Way> {

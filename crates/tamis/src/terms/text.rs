@@ -81,6 +81,29 @@ impl TextOptions {
         fields
     }
 
+    /// The most words of a term, where all terms are of one block of words and n-grams begin with single words. Only such
+    /// options have narrower ones ([`TextOptions::narrowed`]).
+    pub fn longest_gram(&self) -> Option<usize> {
+        match self.blocks.as_slice() {
+            [block] if block.unit == Unit::Words && block.range.0 == 1 => Some(block.range.1),
+            _ => None,
+        }
+    }
+
+    /// The same with n-grams of at most so many words. Its terms are those with fewer words ([`TextOptions::words_in`]) and no others.
+    pub fn narrowed(&self, longest: usize) -> Self {
+        let mut narrow = self.clone();
+        for block in &mut narrow.blocks {
+            block.range.1 = block.range.1.min(longest.max(1));
+        }
+        narrow
+    }
+
+    /// How many words a term of such options has.
+    pub fn words_in(term: &str) -> usize {
+        1 + term.bytes().filter(|&b| b == b' ').count()
+    }
+
     /// Whether it reads fields other than the text.
     pub fn has_fields(&self) -> bool {
         self.blocks.iter().any(|block| block.field() != TEXT_FIELD)

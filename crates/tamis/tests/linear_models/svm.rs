@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tamis::classify::svm::{ClassWeights, Loss, Multi};
-use tamis::classify::{Linear, Outputs, Problem, SvmFit, SvmOptions, Weighter, Weighting};
+use tamis::classify::{Linear, Outputs, Problem, SvmFit, SvmOptions, Weighting};
 use tamis::{Error, Progress, Silent};
 
 use super::{close, documents, golden, prefix, problem, rank, svm_of};
@@ -81,7 +81,7 @@ fn primal(options: &SvmOptions, problem: &Problem, model: &Linear, label: u32) -
 
 /// The best dual value that plain coordinate descent on a dense matrix finds: no shrinking, no working set, no blocks.
 fn slow_dual(options: &SvmOptions, problem: &Problem, label: u32) -> f64 {
-    let weighter = Weighter::fit(options.vectors, problem);
+    let weighter = options.vectors.fit(problem).unwrap();
     let mut buffer = Vec::new();
     let rows: Vec<Vec<f64>> = (0..problem.documents())
         .map(|d| {
@@ -135,7 +135,7 @@ fn svm_options() -> impl Strategy<Value = SvmOptions> {
         |(c, squared, weighting, balanced, seed)| SvmOptions {
             c,
             loss: if squared { Loss::Squared } else { Loss::Hinge },
-            vectors: Weighting::ALL[weighting],
+            vectors: Weighting::ALL[weighting].into(),
             classes: if balanced { ClassWeights::Balanced } else { ClassWeights::Equal },
             seed,
             ..SvmOptions::default()
@@ -170,7 +170,7 @@ proptest! {
         let options = SvmOptions {
             multi: Multi::Ovo,
             loss: if squared { Loss::Squared } else { Loss::Hinge },
-            vectors: Weighting::Tf,
+            vectors: Weighting::Tf.into(),
             gap: Some(1e-9),
             ..SvmOptions::default()
         };

@@ -18,7 +18,7 @@ mod working;
 pub use duals::Duals;
 pub use options::{ClassWeights, Loss, Multi, SvmOptions};
 
-use super::{Linear, LinearParts, Outputs, Problem, Weighter, Weights};
+use super::{Linear, LinearParts, Outputs, Problem, Weights};
 use crate::counts::Csr;
 use crate::{Error, Progress, Result};
 use objective::{Objective, Plane};
@@ -86,7 +86,7 @@ impl SvmOptions {
             warm.check(self.multi, problem)?;
         }
         let size = size.min(problem.features());
-        let weighter = Weighter::fit(self.vectors, problem).prefix(size);
+        let weighter = self.vectors.fit(problem)?.prefix(size);
         let rows = Rows::new(problem, &weighter, size, self.seed);
         // Rows of each label, in the order of the rows.
         let order: Vec<usize> = rows.documents.iter().map(|&d| d as usize).collect();

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::Weighting;
+use super::super::Vectors;
 use crate::{Error, Result};
 
 /// What a document on the wrong side of the margin costs, `e = 1 − y·w·x` being how far.
@@ -53,7 +53,7 @@ pub struct SvmOptions {
     /// One-vs-rest or one-vs-one.
     pub multi: Multi,
     /// How documents become vectors.
-    pub vectors: Weighting,
+    pub vectors: Vectors,
     /// Costs of the two sides.
     pub classes: ClassWeights,
     /// A label is solved when its duality gap is at most this share of its primal value; see [`SvmOptions::gap`] for the
@@ -71,7 +71,7 @@ impl Default for SvmOptions {
             c: 1.0,
             loss: Loss::default(),
             multi: Multi::default(),
-            vectors: Weighting::default(),
+            vectors: Vectors::default(),
             classes: ClassWeights::default(),
             gap: None,
             iterations: 5000,
@@ -278,7 +278,7 @@ mod tests {
                 c,
                 loss: if squared { Loss::Squared } else { Loss::Hinge },
                 multi: if ovo { Multi::Ovo } else { Multi::Ovr },
-                vectors: Weighting::ALL[weighting],
+                vectors: crate::classify::Weighting::ALL[weighting].into(),
                 classes: if balanced { ClassWeights::Balanced } else { ClassWeights::Equal },
                 gap,
                 iterations,
