@@ -1,4 +1,5 @@
 //! `tamis calibrate` as a user runs it.
+#![allow(clippy::unwrap_used)]
 
 use assert_cmd::Command;
 use predicates::prelude::*;

@@ -1,4 +1,5 @@
 //! `tamis fit --taxonomy` and what follows, as a user runs it.
+#![allow(clippy::unwrap_used, clippy::format_push_string)]
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
 //! `tamis serve` as a process: how it starts, what it refuses, how it ends.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

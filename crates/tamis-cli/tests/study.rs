@@ -1,4 +1,5 @@
 //! Studies as processes: killed, interrupted, out of room, and going on.
+#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

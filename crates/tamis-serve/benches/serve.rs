@@ -2,6 +2,7 @@
 //!
 //! With `--load ADDRESS` only the load is made, against any server that takes `{"text": …}`: so the peer is measured by the
 //! same client.
+#![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

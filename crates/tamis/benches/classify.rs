@@ -2,6 +2,7 @@
 //!
 //! The peer works on the very same vectors: this half leaves them in `target/bench-classify`. Arguments choose parts
 //! (`knn svm text growth`); without any, all run.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Text → sparse counts, against scikit-learn's CountVectorizer with the same tokenisation.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -3,6 +3,7 @@
 //!
 //! Prints documents a second for `knn(100)` and `wknn(20)`, and for the sweep over the 13 sizes of olsson's preliminary
 //! study classifications a second: one is one test document at one size of one ranking.
+#![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;

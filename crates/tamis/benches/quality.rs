@@ -1,4 +1,5 @@
 //! How good: linear SVM with tuned thresholds on the real corpora, beside scikit-learn's LinearSVC on tf-idf.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! How fast a corpus is read on one thread: `cargo bench -p tamis --bench read_speed -- CORPUS [ENCODING]`.
+#![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;
 use std::time::Instant;

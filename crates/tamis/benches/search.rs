@@ -1,4 +1,5 @@
 //! Oscillating search, against evaluating the criterion from scratch at every candidate.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Selectors, against scikit-learn's chi2 and mutual_info_classif on the same counts.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -3,6 +3,7 @@
 //! The first part runs it on Reuters ModApte and leaves matrices and some of the rankings for the peer, which evaluates
 //! the same lists. The second part is the study in the paper's size, on synthetic documents of RCV1's shape; the argument
 //! `quick` leaves it out.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

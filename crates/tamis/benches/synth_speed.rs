@@ -5,6 +5,7 @@
 //! ```
 //!
 //! Documents go to standard output as JSON lines, figures to standard error.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};

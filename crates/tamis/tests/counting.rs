@@ -1,4 +1,5 @@
 //! Counting: the parallel pass against the obvious one, whatever the threads, chunks and memory.
+#![allow(clippy::unwrap_used)]
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

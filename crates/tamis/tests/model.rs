@@ -1,4 +1,5 @@
 //! Models: fitting on the built-in corpus, the file, and what it promises.
+#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 

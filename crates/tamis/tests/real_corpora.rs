@@ -1,4 +1,5 @@
 //! Totals of the real corpora, against what their documentation says. Set `TAMIS_DATA` to the folder that holds them.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

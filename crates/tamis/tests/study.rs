@@ -1,4 +1,5 @@
 //! Studies against separate runs: what the sweep shares must not change a digit.
+#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 

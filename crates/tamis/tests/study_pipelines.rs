@@ -1,4 +1,5 @@
 //! Studies of pipelines: thresholds against separate runs, and what a killed study goes on with.
+#![allow(clippy::unwrap_used)]
 
 use tamis::corpus::synth::{self, Shape, SynthOptions};
 use tamis::counts::{CountOptions, Counts, count};

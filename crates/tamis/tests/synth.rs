@@ -1,4 +1,5 @@
 //! The built-in corpus: the same documents however they are asked for, and of the stated size, sparsity and difficulty.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;

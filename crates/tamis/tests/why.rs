@@ -1,4 +1,5 @@
 //! Why a label: words add up to scores, places are those of the words, curves tell what thresholds do.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
 //! A real server on loopback, and clients that are polite, wrong, slow or gone.
+#![allow(clippy::unwrap_used)]
 
 mod answers;
 mod changes;

@@ -287,7 +287,7 @@ mod tests {
                 let terms: Vec<u32> = row.keys().copied().collect();
                 packed.push(&terms, |term| row[&term]);
             }
-            prop_assert_eq!(packed.entries(), rows.iter().map(|r| r.len()).sum::<usize>());
+            prop_assert_eq!(packed.entries(), rows.iter().map(std::collections::BTreeMap::len).sum::<usize>());
             let halved = packed.map(|term| (term % 2 == 0).then_some(term / 2));
             for (at, row) in rows.iter().enumerate() {
                 let (mut all, mut even) = (Vec::new(), Vec::new());

@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn ticks_are_round() {
         let scale = Scale::new(&Axis::linear("").within(0.0, 1.0), std::iter::empty(), 0.0, 100.0);
-        assert_eq!(scale.ticks(), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]);
+        assert_eq!(scale.ticks(), [0.0, 0.2, 0.4, 0.600_000_000_000_000_1, 0.8, 1.0]);
         let scale = Scale::new(&Axis::log("").within(50.0, 10_000.0), std::iter::empty(), 0.0, 100.0);
         assert_eq!(scale.ticks(), [50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0, 10_000.0]);
         assert!((scale.place(10_000.0) - 100.0).abs() < 1e-9);

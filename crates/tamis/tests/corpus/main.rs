@@ -1,4 +1,5 @@
 //! Reading, writing and splitting corpora, from the outside.
+#![allow(clippy::unwrap_used)]
 
 mod bad_input;
 mod formats;
