@@ -294,7 +294,7 @@ fn count_texts<'py>(
     let vocabulary = vocabulary.map(|terms| Arc::clone(&terms.get().0));
     let (source, ended) = Listed::of(texts);
     let counted = run(py, how, move |progress| {
-        let options = CountOptions { text, memory, vocabulary: vocabulary.clone(), ..CountOptions::default() };
+        let options = CountOptions { text, memory, vocabulary: vocabulary.clone() };
         let (counts, _) = count(source, &options, progress)?;
         let (matrix, terms) = match vocabulary {
             None => (counts.matrix, counts.vocabulary),

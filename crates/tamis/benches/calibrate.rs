@@ -4,7 +4,6 @@
 
 mod common;
 #[path = "../tests/literal/mod.rs"]
-#[allow(dead_code)]
 mod literal;
 
 use common::{best, report};

@@ -129,7 +129,7 @@ fn svm() {
             };
             let file = format!("svm-{name}-{}.bounds", if loss == Loss::Hinge { "hinge" } else { "squared" });
             write(&file, lower, f64::to_le_bytes);
-            let worst = solved.solutions.iter().map(|s| s.relative_gap()).fold(0.0, f64::max);
+            let worst = solved.solutions.iter().map(tamis::classify::svm::Solution::relative_gap).fold(0.0, f64::max);
             let (two, _) = with_threads(2, || best(2, || options.fit(&problem, &Silent).expect("a fit")));
             let note = format!("{} labels, largest relative gap {worst:.0e}", solved.solutions.len());
             report(&format!("{what}, 1 thread"), one, "s", &note);

@@ -14,7 +14,7 @@ fn document(number: usize, text: String, labels: Vec<String>) -> Document<'stati
         id: Cow::Owned(format!("d{number}")),
         body: Body::Text(Cow::Owned(text)),
         labels: labels.into_iter().map(Cow::Owned).collect(),
-        part: Some(if number % 3 == 0 { Part::Test } else { Part::Train }),
+        part: Some(if number.is_multiple_of(3) { Part::Test } else { Part::Train }),
         date: None,
     }
 }
@@ -147,6 +147,7 @@ fn merged_files_of_parts_are_the_file_of_the_whole_byte_for_byte() {
     let documents = many(1000);
     let file = |name: &str, documents: &[Document<'static>]| {
         let options = CountOptions::default();
+        #[allow(clippy::unnecessary_to_owned)] // the source owns its documents
         let source = Box::new(InMemory(documents.to_vec().into_iter()));
         let (contingency, report) = count_contingency(source, Counted::All, &options, &Silent).unwrap();
         let path = folder.path().join(name);

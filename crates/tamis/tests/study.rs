@@ -325,8 +325,8 @@ list = ["knn(7)", "bayes"]
 list = ["RPrec"]
 "#;
 
-    fn note(counts: &Counts) -> Option<CorpusNote> {
-        Some(CorpusNote::of("test", counts, None))
+    fn note(counts: &Counts) -> CorpusNote {
+        CorpusNote::of("test", counts, None)
     }
 
     #[test]
@@ -335,7 +335,7 @@ list = ["RPrec"]
         let plan = plan(SMALL);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("study");
-        let mut sink = Folder::create(&path, &plan, SMALL, 1, note(&counts)).unwrap();
+        let mut sink = Folder::create(&path, &plan, SMALL, 1, Some(note(&counts))).unwrap();
         run(&plan, Some(&counts), 1, &mut sink, &Silent).unwrap();
         drop(sink);
         let whole = fs::read(path.join("rows.jsonl")).unwrap();
@@ -344,7 +344,7 @@ list = ["RPrec"]
         let line = whole.iter().position(|b| *b == b'\n').unwrap() + 1;
         for end in [0, 1, line - 1, line, line + 1, whole.len() / 2, whole.len() / 3, whole.len() - 1, whole.len()] {
             fs::write(path.join("rows.jsonl"), &whole[..end]).unwrap();
-            let mut sink = Folder::resume(&path, &plan, SMALL, 1, note(&counts)).unwrap();
+            let mut sink = Folder::resume(&path, &plan, SMALL, 1, Some(note(&counts))).unwrap();
             run(&plan, Some(&counts), 1, &mut sink, &Silent).unwrap();
             assert!(fs::read(path.join("rows.jsonl")).unwrap() == whole, "cut at {end}");
         }
@@ -365,26 +365,26 @@ list = ["RPrec"]
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         let plan_ = plan(SMALL);
-        let mut sink = Folder::create(path, &plan_, SMALL, 1, note(&counts)).unwrap();
-        let second = Folder::resume(path, &plan_, SMALL, 1, note(&counts));
+        let mut sink = Folder::create(path, &plan_, SMALL, 1, Some(note(&counts))).unwrap();
+        let second = Folder::resume(path, &plan_, SMALL, 1, Some(note(&counts)));
         // Nothing is written yet, so a second one may begin; but not while the first one is at it.
         assert!(second.unwrap_err().to_string().contains("another tamis is running"));
         run(&plan_, Some(&counts), 1, &mut sink, &Silent).unwrap();
         drop(sink);
         let error = |result: Result<Folder>| result.unwrap_err().to_string();
-        assert!(error(Folder::create(path, &plan_, SMALL, 1, note(&counts))).contains("the option `resume`"));
+        assert!(error(Folder::create(path, &plan_, SMALL, 1, Some(note(&counts)))).contains("the option `resume`"));
         let text = SMALL.replace("\"ig@1\"", "\"ig@2\"").replace("[3, 20]", "[3, 30]");
-        let refused = error(Folder::resume(path, &plan(&text), &text, 1, note(&counts)));
+        let refused = error(Folder::resume(path, &plan(&text), &text, 1, Some(note(&counts))));
         assert!(refused.contains("- \"ig@1\"\n+ \"ig@2\"") && refused.contains("- 20\n+ 30"), "{refused}");
-        let refused = error(Folder::resume(path, &plan_, SMALL, 2, note(&counts)));
+        let refused = error(Folder::resume(path, &plan_, SMALL, 2, Some(note(&counts))));
         assert!(refused.contains("- \"seed\": 1,\n+ \"seed\": 2,"), "{refused}");
         let refused = error(Folder::resume(path, &plan_, SMALL, 1, note(&corpus(61))));
         assert!(refused.contains("another corpus") && refused.contains("- \"documents\": 60"), "{refused}");
         // Words that do not change the rows may change.
         let text = SMALL.replace("name = \"test\"", "name = \"test\"\nabout = \"more\"");
-        assert!(Folder::resume(path, &plan(&text), &text, 1, note(&counts)).is_ok());
+        assert!(Folder::resume(path, &plan(&text), &text, 1, Some(note(&counts))).is_ok());
         fs::write(path.join("rows.jsonl"), "{\"row\":\"split\"}\n").unwrap();
-        let mut sink = Folder::resume(path, &plan_, SMALL, 1, note(&counts)).unwrap();
+        let mut sink = Folder::resume(path, &plan_, SMALL, 1, Some(note(&counts))).unwrap();
         let error = run(&plan_, Some(&counts), 1, &mut sink, &Silent).unwrap_err().to_string();
         assert!(error.contains("rows.jsonl:1: is not a row"), "{error}");
         assert!(Record::read(path.join("nothing")).unwrap_err().to_string().contains("no folder of a study"));

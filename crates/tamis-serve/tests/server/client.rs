@@ -37,7 +37,7 @@ impl Connection {
     pub(crate) fn open(address: SocketAddr) -> std::io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+        stream.set_read_timeout(Some(Duration::from_mins(1)))?;
         Ok(Self { reader: BufReader::new(stream.try_clone()?), stream })
     }
 

@@ -347,7 +347,12 @@ fn decide(
         trials.len()
     )];
     if taken != best {
-        reasons.push(format!("{} reach {:.4}, no more than {} below it, and are taken.", size(taken), taken.mean, options.loss));
+        reasons.push(format!(
+            "{} reach {:.4}, no more than {} below it, and are taken.",
+            size(taken),
+            taken.mean,
+            options.loss
+        ));
     }
     // Who came next, by terms and by classifier.
     let beaten = trials.iter().filter(|t| t.documents == best.documents && t.all);

@@ -44,13 +44,14 @@ fn what_a_malformed_record_does_is_said_once() {
     let folders = folder.file("tree/x/1.txt", "a").parent().unwrap().parent().unwrap().to_owned();
     for (path, format) in [(&file, Format::Jsonl), (&folders, Format::Folders)] {
         for on_error in [OnError::Stop, OnError::Skip] {
-            let corpus = open(&[path.clone()], &ReadOptions { on_error, ..ReadOptions::default() }).unwrap();
+            let corpus = open(std::slice::from_ref(path), &ReadOptions { on_error, ..ReadOptions::default() }).unwrap();
             assert_eq!((corpus.format(), corpus.batches().unwrap().on_error()), (Some(format), on_error));
         }
     }
 
     let skip = ReadOptions { on_error: OnError::Skip, ..ReadOptions::default() };
-    let (stops, skips) = (open(&[file.clone()], &ReadOptions::default()).unwrap(), open(&[file], &skip).unwrap());
+    let (stops, skips) =
+        (open(std::slice::from_ref(&file), &ReadOptions::default()).unwrap(), open(&[file], &skip).unwrap());
     let options = CountOptions::default();
     assert!(count(stops.batches().unwrap(), &options, &Silent).is_err());
     let (counts, report) = count(skips.batches().unwrap(), &options, &Silent).unwrap();
