@@ -378,7 +378,7 @@ list = ["RPrec"]
         assert!(refused.contains("- \"ig@1\"\n+ \"ig@2\"") && refused.contains("- 20\n+ 30"), "{refused}");
         let refused = error(Folder::resume(path, &plan_, SMALL, 2, Some(note(&counts))));
         assert!(refused.contains("- \"seed\": 1,\n+ \"seed\": 2,"), "{refused}");
-        let refused = error(Folder::resume(path, &plan_, SMALL, 1, note(&corpus(61))));
+        let refused = error(Folder::resume(path, &plan_, SMALL, 1, Some(note(&corpus(61)))));
         assert!(refused.contains("another corpus") && refused.contains("- \"documents\": 60"), "{refused}");
         // Words that do not change the rows may change.
         let text = SMALL.replace("name = \"test\"", "name = \"test\"\nabout = \"more\"");

@@ -10,7 +10,7 @@ use crate::output::{Format, Rows, grouped, print_json, stdout, trimmed};
 
 /// Find thresholds for a pipeline of classifiers, whoever trained them.
 ///
-/// SCORES is TSV or CSV with a header: a column `truth` of 0 and 1, and one column of scores in [0,1] for each level of the
+/// SCORES is TSV or CSV with a header: a column `truth` of 0 and 1, and one column of scores in `[0,1]` for each level of the
 /// pipeline, root first (a column `id` is passed over). A document passes the pipeline when its score at every level is
 /// at least the threshold of that level.
 #[derive(clap::Args)]

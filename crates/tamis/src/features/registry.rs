@@ -73,7 +73,7 @@ pub enum Formula {
 /// The λ of `wfo`: between the ratio measurement (0) and the frequency measurement (1).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Lambda {
-    /// A value in [0, 1].
+    /// A value in `[0, 1]`.
     Fixed(f64),
     /// To be learned on the training documents (li 4.3), see [`learn_lambda`](super::learn_lambda).
     Auto,

@@ -294,7 +294,7 @@ impl Selector {
         }
     }
 
-    /// The same with every λ that is still to be learned set to a value in [0, 1].
+    /// The same with every λ that is still to be learned set to a value in `[0, 1]`.
     pub fn with_lambda(&self, lambda: f64) -> Result<Self> {
         if !(0.0..=1.0).contains(&lambda) {
             return Err(Error::invalid("λ of wfo", lambda, LAMBDA_RANGE));

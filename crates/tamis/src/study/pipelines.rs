@@ -32,7 +32,7 @@ pub struct Pipelines {
     pub most: usize,
     /// Fewest documents of a pipeline's end in each half.
     pub least: usize,
-    /// The classifier of every node; its scores must lie in [0,1].
+    /// The classifier of every node; its scores must lie in `[0,1]`.
     pub classifier: ClassifierSpec,
     /// The selector of every node.
     pub selector: Selector,

@@ -5,7 +5,7 @@
 //! words go through short postings. The sums are approximate but the error is bounded, so the documents whose sum is at
 //! least that of the k-th less the bound contain the k nearest. Only their similarities are computed exactly.
 //!
-//! **The bound.** A document's weight is `f ∈ [0, 1]`, the query's factor `g`; sums are in units of `1/Z`. In the
+//! **The bound.** A document's weight is `f ∈ `[0, 1]``, the query's factor `g`; sums are in units of `1/Z`. In the
 //! following all `|δ| ≤ ½`.
 //! - A row holds `r = 255·f + δ`; `G = 256/255·Z·g + δ`; it adds `r·G/256 + δ`, which is `Z·g·f` with an error of at
 //!   most `1 + G/512` either way.
@@ -99,7 +99,7 @@ pub(super) struct FilterMemory {
 }
 
 impl Filter {
-    /// `scale(document)` is what weights are multiplied by to lie in [0, 1].
+    /// `scale(document)` is what weights are multiplied by to lie in `[0, 1]`.
     pub(super) fn new(problem: &Problem, index: &Index, scale: impl Fn(u32) -> f64) -> Self {
         let (documents, features) = (problem.documents(), problem.features());
         let mut filter = Self {

@@ -43,7 +43,7 @@ pub enum Similarity {
     /// `Σ_t w_T(t)·w_i(t)·idf(t)` on okapi weights; labels score the sum over neighbours that carry them (olsson 6.1).
     #[default]
     Okapi,
-    /// Cosine of `tfidf` vectors; labels score their share of the neighbours' similarity, in [0, 1] (addis).
+    /// Cosine of `tfidf` vectors; labels score their share of the neighbours' similarity, in `[0, 1]` (addis).
     Cosine,
 }
 

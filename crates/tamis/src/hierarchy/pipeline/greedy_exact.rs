@@ -58,7 +58,7 @@ fn usual_starts(documents: usize) -> usize {
     if documents < 500 { 3 } else { 1 }
 }
 
-/// Scores are first counted in this many cells of [0,1]; only cells that may hold the best threshold are looked into.
+/// Scores are first counted in this many cells of `[0,1]`; only cells that may hold the best threshold are looked into.
 const CELLS: usize = 256;
 /// The cell of a score of 1.
 const FULL: u16 = CELLS as u16;

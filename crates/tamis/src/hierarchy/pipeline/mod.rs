@@ -39,7 +39,7 @@ pub struct Options {
     pub utility: Utility,
     /// The step δ of tsa and rbf, above 0 and at most 1; their own default ([`TSA_STEP`], [`RBF_STEP`]) when not given.
     pub step: Option<f64>,
-    /// A repair of tsa goes on while the utility is at least this share of the best it has seen; in [0,1].
+    /// A repair of tsa goes on while the utility is at least this share of the best it has seen; in `[0,1]`.
     pub keep: f64,
     /// After its pass, greedy-exact goes on until no single threshold can be moved to a better utility.
     pub until_stable: bool,

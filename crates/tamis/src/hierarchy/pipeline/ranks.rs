@@ -28,7 +28,7 @@ impl Ranks {
     }
 }
 
-/// Distinct values in order, found again through the cell they lie in: scores spread over [0,1], so this beats sorting
+/// Distinct values in order, found again through the cell they lie in: scores spread over `[0,1]`, so this beats sorting
 /// by comparison and binary search, and ends in both where values crowd.
 struct Sorted {
     values: Vec<f64>,

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScoreTable {
     levels: Vec<String>,
-    /// Level after level, root first; each level holds one number in [0,1] for each document.
+    /// Level after level, root first; each level holds one number in `[0,1]` for each document.
     csv: Vec<f64>,
     truth: Vec<bool>,
     negative_weight: f64,

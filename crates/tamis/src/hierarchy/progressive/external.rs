@@ -16,7 +16,7 @@ pub struct NodeScores<'a> {
     /// Documents × nodes, row after row; −∞ for a node without documents, +∞ for one without negatives.
     pub scores: &'a [f64],
     /// Whether scores are margins without bounds, which a sigmoid learned at each node makes probabilities; otherwise they
-    /// are in [0,1] already.
+    /// are in `[0,1]` already.
     pub margins: bool,
     /// The fold each document was held out in.
     pub folds: Vec<u32>,

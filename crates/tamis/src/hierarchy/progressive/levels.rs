@@ -14,14 +14,14 @@ use crate::threshold::ThresholdCurve;
 pub struct Step {
     /// The node.
     pub node: u32,
-    /// Its score, in [0,1].
+    /// Its score, in `[0,1]`.
     pub score: f64,
     /// The threshold that the pipeline has for this level; none when the pipeline never accepts.
     pub threshold: Option<f64>,
 }
 
 impl ProgressiveModel {
-    /// The score (CSV, in [0,1]) of every node for a document.
+    /// The score (CSV, in `[0,1]`) of every node for a document.
     pub fn node_scores(&self, document: Query<'_>, memory: &mut ProgressiveMemory) -> Vec<f64> {
         self.raw(document, memory);
         self.raw_scores(memory).zip(self.taxonomy.nodes()).map(|(raw, n)| self.csv(n, raw)).collect()

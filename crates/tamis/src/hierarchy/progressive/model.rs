@@ -43,7 +43,7 @@ pub struct Tuned {
 
 /// A fitted filter over a taxonomy; labels are node numbers.
 ///
-/// A node's score (CSV) is in [0,1]. For svm it is a sigmoid of the margin, learned node by node on held-out documents of
+/// A node's score (CSV) is in `[0,1]`. For svm it is a sigmoid of the margin, learned node by node on held-out documents of
 /// the parent, so it estimates the probability of the node given its parent. A node is accepted when every CSV on its
 /// pipeline reaches the threshold that this pipeline has for that level.
 ///
@@ -234,7 +234,7 @@ impl ProgressiveModel {
         memory.csv.clone().into_iter()
     }
 
-    /// A raw score as CSV, in [0,1].
+    /// A raw score as CSV, in `[0,1]`.
     pub(super) fn csv(&self, node: u32, raw: f64) -> f64 {
         if raw.is_infinite() {
             return if raw > 0.0 { 1.0 } else { 0.0 };

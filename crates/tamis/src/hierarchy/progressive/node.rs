@@ -11,7 +11,7 @@ use crate::counts::{Contingency, Counts, Csr, Vocabulary};
 use crate::features::search::Budget;
 use crate::{Progress, Result, Silent, Stoppable};
 
-/// What a node's score means and how it becomes one in [0,1].
+/// What a node's score means and how it becomes one in `[0,1]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScoreKind {
     /// A margin without bounds (svm): a sigmoid learned on held-out documents makes it a probability.

@@ -13,7 +13,7 @@ use crate::{Error, Progress, Result};
 /// Trains the nodes on the pipelines that end at `ends` with the documents of `train`, and scores those of `test`: one table
 /// for each end, with the test documents in the order given.
 ///
-/// Needs a classifier whose scores lie in [0,1] by themselves: `wknn`, `knn` or `bayes`.
+/// Needs a classifier whose scores lie in `[0,1]` by themselves: `wknn`, `knn` or `bayes`.
 pub fn score_tables(
     counts: &Counts,
     train: &[usize],
