@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Say how large the study is and how long it will take, and run nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Replace a value of the plan, such as --set splits.how=given or --set '`sizes.at=[50,100]`'.
+    /// Replace a value of the plan, such as `--set splits.how=given` or `--set 'sizes.at=[50,100]'`.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Print the plan and run nothing: a start for one of your own.
