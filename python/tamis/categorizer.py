@@ -400,8 +400,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         about = json.loads(model.about)
         summary, text = about["summary"], about["text"]
         estimator = cls(
-            by=summary["selector"],
-            features=len(model.features),
+            by=None if about["progressive"] else summary["selector"],
+            features="auto" if about["progressive"] else len(model.features),
             classifier=summary["classifier"],
             threshold=None if about["progressive"] else about["deciding"],
             calibrate=about["calibration"],
@@ -410,7 +410,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
             terms=text["terms"],
             stop_words=text["stop_words"].get("@list"),
         )
-        estimator.trials_, estimator.threshold_report_ = pd.DataFrame(), None
+        estimator.trials_, estimator.frontier_ = pd.DataFrame(), pd.DataFrame()
+        estimator.threshold_report_ = estimator.unchanged_ = None
         names = model.labels
         one = about["deciding"] == "rcut(1)" and summary["single_label"]
         kind = ("binary" if len(names) == 2 else "multiclass") if one else "lists"

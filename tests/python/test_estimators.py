@@ -167,6 +167,8 @@ def test_thresholds_are_those_of_the_program(several, tamis_program, tmp_path, p
         {"by": "chi2max@1", "features": 80, "classifier": "svm", "threshold": "scut(rare=5)", "calibrate": "platt"},
         {"by": "ig", "features": "all", "classifier": "bayes"},
         {"taxonomy": "names", "threshold": "tsa"},
+        {"taxonomy": "names", "by": "ig"},
+        {"classifier": "svm", "by": "chi2max@1", "effort": "usual", "prefer": "small", "loss": 0.02},
         {"classifier": "bayes", "stem": "english", "stop_words": "english", "ngrams": 2},
         {"classifier": "knn(k=7)", "features": 100, "by": "ig"},
     ],
@@ -412,6 +414,16 @@ def test_odd_documents_are_texts():
         counter.fit(["", "a"])
     with pytest.raises(ValueError, match="kind of word"):
         tamis.TextCounter(words="tokens").fit(["a text"])
+
+
+def test_what_a_taxonomy_cannot_have_is_refused(messages):
+    texts, labels, _ = messages
+    for option, value in [("calibrate", "platt"), ("quantise", True)]:
+        with pytest.raises(ValueError, match=f"{option}= is for models without a classifier at each node"):
+            tamis.TextCategorizer(taxonomy="names", **{option: value}).fit(texts[:60], labels[:60])
+    # A selector alone takes as many words as the paper, as the command does.
+    few = tamis.TextCategorizer(taxonomy="names", by="ig").fit(texts[:200], labels[:200])
+    assert few.selector_ == "ig"
 
 
 def test_mistakes_are_explained(tmp_path):

@@ -87,6 +87,11 @@ def test_answers_are_the_same_everywhere(program, documents, models, server, nam
     assert len(plain) == 50 and any(line["labels"] for line in plain) and not plain[46]["known"]
     assert ours.answer(texts, ids=ids) == plain
     assert ask(f"{server}/v1/classify", {"model": name, "documents": test})["documents"] == plain
+    # The same as a stream.
+    lines = (models / "test.jsonl").read_bytes()
+    stream = urllib.request.Request(f"{server}/v1/classify?model={name}", lines, {"Content-Type": "application/x-ndjson"})
+    with urllib.request.urlopen(stream, timeout=60) as reply:
+        assert [json.loads(line) for line in reply.read().splitlines()] == plain
     # With scores, thresholds, probabilities, and the way to each label.
     scored = program.lines("classify", file, models / "test.jsonl", "--scores")
     labels = len(ours._model.labels)
@@ -108,7 +113,8 @@ def test_explanations_are_the_same_everywhere(program, documents, models, server
     _, test = documents
     file = models / f"{name}.model"
     ours = tamis.TextCategorizer.load(file)
-    for document in test[:3] + test[-2:]:
+    named = []
+    for document in test[:10] + test[-4:]:
         (models / "one.txt").write_text(document["text"], encoding="utf-8")
         program_says = program.json("explain", file, models / "one.txt", "--top", 7)
         reply = ask(f"{server}/v1/explain", {"model": name, "text": document["text"], "top": 7})
@@ -116,8 +122,8 @@ def test_explanations_are_the_same_everywhere(program, documents, models, server
         assert reply == program_says
         assert ours.explain(document["text"], top=7) == program_says["reasons"]
         assert ours.answer([document["text"]], why=7) == [program_says]
+        named += [n["document"] for reason in program_says["reasons"] for n in reason.get("neighbours", [])]
     train = {json.loads(line)["id"] for line in open(models / "train.jsonl", encoding="utf-8")}
-    named = [n["document"] for reason in program_says["reasons"] for n in reason.get("neighbours", [])]
     assert set(named) <= train and bool(named) == (name in ("knn", "wknn"))
 
 

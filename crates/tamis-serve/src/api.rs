@@ -214,16 +214,21 @@ pub(crate) async fn classify(
 
 /// The words that decided.
 #[utoipa::path(
-    post, path = "/v1/explain", request_body = ExplainRequest,
+    post, path = "/v1/explain", params(ModelQuery), request_body = ExplainRequest,
     responses((status = 200, description = "Why", body = crate::wire::AnsweredOne))
 )]
-pub(crate) async fn explain(State(app): Shared, headers: HeaderMap, request: Request) -> Answer {
+pub(crate) async fn explain(
+    State(app): Shared,
+    Ask(query): Ask<ModelQuery>,
+    headers: HeaderMap,
+    request: Request,
+) -> Answer {
     is_json(&headers)?;
     let deadline = Deadline::after(app.options.limits.time);
     let bytes = read(&app, request, deadline).await?;
     let size = bytes.len();
     let asked: ExplainRequest = parse(&bytes)?;
-    let model = app.models.get(asked.model.as_deref())?;
+    let model = app.models.get(asked.model.as_deref().or(query.model.as_deref()))?;
     let top = at_most(MOST, asked.top)?;
     log_text(&app, &asked.text);
     let quick = model.is_quick();

@@ -112,6 +112,52 @@ fn what_is_left_open_is_chosen_and_explained() {
     assert!(trained.model.summary.quality.iter().all(|(_, value)| *value > 0.5), "{:?}", trained.model.summary.quality);
 }
 
+/// A size that was asked for is the size, whatever terms there are, and the sentences are about it.
+#[test]
+fn a_size_beyond_all_terms_is_all_terms() {
+    let counts = pairs_of_words(120);
+    for features in [Size::Top(50), Size::Top(1_000_000), Size::All] {
+        let options = FitOptions { features: Some(features), folds: Some(0), ..FitOptions::default() };
+        let trained = options.fit(&counts, &counts.training(), &Silent).unwrap();
+        assert!(trained.model.terms.len() <= features.of(usize::MAX));
+        assert!(trained.frontier.iter().all(|p| p.size <= features.of(usize::MAX)));
+        if features == Size::Top(50) {
+            assert!(trained.model.summary.choices[0].contains("with 50 terms"), "{:?}", trained.model.summary.choices);
+        }
+    }
+}
+
+fn pairs_of_words(documents: u64) -> Counts {
+    let options = SynthOptions { documents, ..SynthOptions::of(Shape::Topics) };
+    let text = "words(1-2)".parse().unwrap();
+    let counting = CountOptions { text, ..CountOptions::default() };
+    count(synth::batches(&options).unwrap(), &counting, &Silent).unwrap().0
+}
+
+/// Dropping pairs of words gives what counting single words gives, in scripts with and without blanks.
+#[test]
+fn narrowed_counts_are_those_of_the_narrow_terms() {
+    let count_as = |terms: &str, texts: &[&str]| {
+        let document = |(n, text): (usize, &&str)| tamis::corpus::Document {
+            id: n.to_string().into(),
+            body: tamis::corpus::Body::Text((*text).to_owned().into()),
+            labels: vec![format!("l{}", n % 2).into()],
+            part: None,
+            date: None,
+        };
+        let documents: Vec<_> = texts.iter().enumerate().map(document).collect();
+        let counting = CountOptions { text: terms.parse().unwrap(), ..CountOptions::default() };
+        count(Box::new(tamis::corpus::InMemory(documents.into_iter())), &counting, &Silent).unwrap().0
+    };
+    let texts =
+        ["The big ship, the sea!", "手机很好 iPhone手机", "größer als alle", "ship sea ship", "안녕하세요 세계"];
+    let wide = count_as("words(1-2)", &texts);
+    let narrow = wide.narrowed(1).unwrap().unwrap();
+    assert_eq!(narrow, count_as("words", &texts));
+    assert!(wide.narrowed(2).unwrap().is_none() && narrow.vocabulary.len() < wide.vocabulary.len());
+    assert!(count_as("words(1-2)+chars(2)", &texts).narrowed(1).unwrap().is_none());
+}
+
 #[test]
 fn lambda_is_learned_for_the_size_and_classifier() {
     let counts = corpus(300);

@@ -8,7 +8,7 @@ use tamis::model::{How, Model, WhyAsked};
 
 use crate::corpus_args::{ReadArgs, open};
 use crate::global::Global;
-use crate::output::stdout;
+use crate::output::{flags, stdout};
 
 /// Label documents: JSONL out, in the order of the input, in constant memory.
 ///
@@ -62,7 +62,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
     out.flush()?;
     if skipped.count > 0 {
-        tracing::warn!("{skipped}");
+        tracing::warn!("{}", flags(&skipped.to_string()));
     }
     Ok(())
 }

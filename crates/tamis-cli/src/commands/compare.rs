@@ -44,7 +44,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let mut judged = Vec::new();
     let models = [Model::read(&args.first)?, Model::read(&args.second)?];
     if models[0].labels != models[1].labels {
-        bail!("the two models know different labels, so their numbers do not compare; train both on the same corpus");
+        bail!(
+            "the two models know different labels, so their numbers do not compare document by document; train both on the \
+             same corpus, and compare one along a taxonomy with a flat one by `tamis evaluate --taxonomy` of each"
+        );
     }
     let options = EvaluateOptions { measures: args.measures, all_parts: args.all_parts, taxonomy: None };
     for model in &models {

@@ -9,7 +9,7 @@ use tamis::model::{DecidedWell, EvaluateOptions, LabelQuality, Model, Quality, Q
 use super::hierarchy::{Parent, taxonomy};
 use crate::corpus_args::{ReadArgs, open};
 use crate::global::Global;
-use crate::output::{Format, Rows, grouped, print_json, stdout, trimmed};
+use crate::output::{Format, Rows, flags, grouped, print_json, stdout, trimmed};
 
 /// Measure a model on labelled documents: the test part where the corpus gives a split, all documents otherwise.
 #[derive(clap::Args)]
@@ -81,7 +81,7 @@ pub(super) fn judge(
         return Err(corpus.no_labels().into());
     }
     if quality.skipped.count > 0 {
-        tracing::warn!("{}", quality.skipped);
+        tracing::warn!("{}", flags(&quality.skipped.to_string()));
     }
     if !quality.unseen.is_empty() {
         let names: Vec<&str> = quality.unseen.iter().take(5).map(|(name, _)| name.as_str()).collect();

@@ -169,7 +169,7 @@ fn facts(trained: &Trained) -> Rows {
 fn cheaper(frontier: &[FrontierPoint], taken: usize, bytes: u64) -> Option<String> {
     let fewer: Vec<String> = frontier
         .iter()
-        .filter(|p| p.size < taken && (0.9..1.0).contains(&p.kept))
+        .filter(|p| p.size < taken && p.kept >= 0.9)
         .map(|p| {
             // Most of a file is weights, and those go with the number of terms.
             let megabytes = bytes as f64 * p.size as f64 / taken as f64 / 1e6;

@@ -199,7 +199,7 @@ fn model_file(path: &Path, format: Format, global: &Global) -> anyhow::Result<()
             "file": info,
             "features": model.terms.len(),
             "labels": labels.iter().map(|(label, n)| json!({ "label": label, "documents": n })).collect::<Vec<_>>(),
-            "threshold": model.thresholds.policy().to_string(),
+            "threshold": model.deciding(),
             "calibrated": model.calibration.is_some(),
             "taxonomy": model.taxonomy.as_ref().map(Taxonomy::len),
             "training": summary,
@@ -217,7 +217,7 @@ fn model_file(path: &Path, format: Format, global: &Global) -> anyhow::Result<()
     fact("features", format!("{} of {}", grouped(model.terms.len() as u64), grouped(summary.vocabulary as u64)));
     fact("selector", summary.selector.clone());
     fact("classifier", summary.classifier.to_string());
-    fact("threshold", model.thresholds.policy().to_string());
+    fact("threshold", model.deciding());
     fact("probabilities", if model.calibration.is_some() { "yes" } else { "no" }.into());
     if let Some(taxonomy) = &model.taxonomy {
         fact("taxonomy", format!("{} nodes, depth {}", taxonomy.len(), taxonomy.height()));

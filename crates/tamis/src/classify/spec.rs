@@ -29,7 +29,7 @@ impl ClassifierSpec {
         Row {
             name: "svm",
             example: "svm(c=1,loss=squared,multi=ovr)",
-            what: "Linear SVM on tfidf vectors; loss=squared|hinge, multi=ovr|ovo, vectors=tfidf|binary|tf|okapi, \
+            what: "Linear SVM on tfidf vectors; loss=squared|hinge, multi=ovr|ovo, vectors=tfidf|binary|tf|okapi, also times a selector score as in tfidf*rf, \
                    classes=equal|balanced.",
             formula: "",
             source: "method 7; Hsieh et al. 2008",

@@ -71,7 +71,7 @@ impl FromStr for Weighting {
 }
 
 /// How documents become vectors: a weighting, and optionally a selector score that each component is multiplied with, so that
-/// words that tell labels apart count for more (Debole & Sebastiani 2003): `tfidf`, `tfidf*rf` (Lan et al. 2009), `binary*lpr`, which
+/// words that tell labels apart count for more (Debole & Sebastiani 2003): `tfidf`, `tfidf*rf` (Lan, Tan, Su & Lu 2009), `binary*lpr`, which
 /// for two labels is NBSVM (Wang & Manning 2012).
 ///
 /// The score is pooled over labels, so that all labels share one vector; below 0 it counts as 0.

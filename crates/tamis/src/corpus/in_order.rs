@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver};
+use std::thread::JoinHandle;
 
 use rayon::prelude::*;
 
@@ -11,6 +12,7 @@ use crate::{Error, Result};
 /// An iterator over what `work` makes of each batch. See [`in_order`].
 pub struct InOrder<'w, T> {
     incoming: Receiver<Result<Box<dyn Batch>>>,
+    reader: Option<JoinHandle<()>>,
     work: Box<dyn Fn(&dyn Batch) -> T + Send + Sync + 'w>,
     ready: VecDeque<T>,
     failed: Option<Error>,
@@ -41,8 +43,11 @@ pub fn in_order<'w, T: Send>(
             }
         }
     });
-    let failed = reader.err().map(|error| Error::io("a thread that reads", error));
-    InOrder { incoming, work: Box::new(work), ready: VecDeque::new(), failed }
+    let (reader, failed) = match reader {
+        Ok(reader) => (Some(reader), None),
+        Err(error) => (None, Some(Error::io("a thread that reads", error))),
+    };
+    InOrder { incoming, reader, work: Box::new(work), ready: VecDeque::new(), failed }
 }
 
 impl<T: Send> Iterator for InOrder<'_, T> {
@@ -60,7 +65,13 @@ impl<T: Send> Iterator for InOrder<'_, T> {
                 Ok(batch) => vec![batch],
                 Err(error) => return Some(Err(error)),
             },
-            Err(_) => return None,
+            Err(_) => {
+                // A reader that panicked did not come to the end of the documents.
+                if let Some(Err(panic)) = self.reader.take().map(JoinHandle::join) {
+                    std::panic::resume_unwind(panic);
+                }
+                return None;
+            }
         };
         while together.len() < WAITING * rayon::current_num_threads() {
             match self.incoming.try_recv() {
@@ -130,6 +141,19 @@ mod tests {
         assert_eq!(results.len(), 10);
         assert!(results[..9].iter().all(Result::is_ok));
         assert_eq!(results[9].as_ref().unwrap_err().to_string(), "broken");
+    }
+
+    #[test]
+    fn a_panic_while_reading_is_not_the_end() {
+        struct Panicking;
+
+        impl Batches for Panicking {
+            fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
+                panic!("a reader's mistake");
+            }
+        }
+        let counted = std::panic::catch_unwind(|| in_order(Box::new(Panicking), |_| ()).count());
+        assert!(counted.is_err());
     }
 
     #[test]

@@ -5,7 +5,8 @@ use crate::{Error, Progress, Result};
 
 /// Some documents of a corpus, each held out in one of several folds (or as the plan says).
 ///
-/// Choosing, learning λ, tuning thresholds, measuring quality and studies all go through [`CrossValidation::run`].
+/// Choosing, learning λ, tuning thresholds and measuring quality all go through [`CrossValidation::run`]; the splits of a study are
+/// units of their own, which are stored and resumed one by one.
 #[derive(Debug, Clone, Copy)]
 pub struct CrossValidation<'a> {
     /// The corpus.

@@ -30,6 +30,7 @@ pub use view::{CsrView, Documents, Entries, Number, Offset, UnorderedView};
 pub use vocabulary::Vocabulary;
 pub use written::ScriptSize;
 
+use crate::Result;
 use crate::corpus::Part;
 use crate::terms::TextOptions;
 
@@ -101,19 +102,19 @@ impl Counts {
     }
 
     /// The same documents with n-grams of at most so many words: what counting them with
-    /// [`TextOptions::narrowed`](crate::terms::TextOptions::narrowed) options would give. None where that is not narrower.
-    pub fn narrowed(&self, longest: usize) -> Option<Self> {
+    /// [`TextOptions::narrowed`](crate::terms::TextOptions::narrowed) options would give, but that terms that were pruned while counting
+    /// do not come back. None where that is not narrower.
+    pub fn narrowed(&self, longest: usize) -> Result<Option<Self>> {
         if self.text.longest_gram().is_none_or(|most| most <= longest) {
-            return None;
+            return Ok(None);
         }
-        let kept: Vec<u32> = (0..self.vocabulary.len() as u32)
-            .filter(|&t| TextOptions::words_in(self.vocabulary.name(t)) <= longest)
-            .collect();
+        let also = self.text.also_narrowed(longest, self.vocabulary.iter())?;
+        let kept: Vec<u32> = (0..self.vocabulary.len() as u32).filter(|&t| also[t as usize]).collect();
         let mut place = vec![None; self.vocabulary.len()];
         kept.iter().zip(0u32..).for_each(|(&old, new)| place[old as usize] = Some(new));
         let matrix = self.matrix.map_columns(kept.len(), &place);
         let lengths = (0..matrix.rows()).map(|row| matrix.row_values(row).iter().sum()).collect();
-        Some(Self {
+        Ok(Some(Self {
             text: Arc::new(self.text.narrowed(longest)),
             vocabulary: Arc::new(Vocabulary::from_sorted(kept.iter().map(|&t| self.vocabulary.name(t)))),
             labels: Arc::clone(&self.labels),
@@ -123,7 +124,7 @@ impl Counts {
             ids: self.ids.clone(),
             parts: self.parts.clone(),
             dates: self.dates.clone(),
-        })
+        }))
     }
 
     /// The same documents with the given labels only (ascending numbers); a document may be left without any.

@@ -47,12 +47,12 @@ pub(super) fn fit(
         Answers::One => {
             format!(
                 "Training documents have {mean:.2} labels on average; each document is given one path: of the nodes that \
-                 thresholds accept, and those above them, the most likely (the option `answers=best` decides without thresholds)."
+                 thresholds accept, and those above them, the most likely (answers “best” decides without thresholds)."
             )
         }
         Answers::Best => format!(
             "Training documents have {mean:.2} labels on average; each document is given the path on which it most likely \
-             ends. Thresholds are stored, and decide with the option `answers=one`."
+             ends. Thresholds are stored, and decide with answers “one”."
         ),
         Answers::AtLeastOne => "Each document is given all accepted paths, and the best one where none is.".to_owned(),
         Answers::All => "Each document is given all accepted paths, possibly none.".to_owned(),

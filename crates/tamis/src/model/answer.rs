@@ -13,7 +13,8 @@ use crate::hierarchy::progressive::Step;
 /// What to say about a document beside its labels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct How {
-    /// Answer with so many of the best labels, whatever the thresholds say.
+    /// Answer with so many of the best labels, whatever the thresholds say; what these say of each stays in
+    /// [`RankedLabel::decided`].
     pub best: Option<usize>,
     /// Give so many of the best labels with their scores; 0 for none.
     pub ranked: usize,
@@ -79,7 +80,7 @@ pub struct RankedLabel<'m> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub probability: Option<f64>,
-    /// Whether the document gets it.
+    /// Whether the document gets it, by what decides labels.
     pub decided: bool,
     /// With a classifier for each node of a taxonomy: the way to the label, root first.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@
 //! Three heats, each by cross-validated R-precision. In the first all candidates (how many words a term may have × classifiers with
 //! their vectors and C) run on a small sample; the best few run again on a larger one; the best of them walks the sizes of all
 //! selectors. The work is bounded by numbers of documents and candidates, never by the clock, so the same seed gives the same
-//! choice anywhere (successive halving in the manner of Jamieson & Talwalkar 2016, with three rungs).
+//! choice anywhere (successive halving: Jamieson & Talwalkar 2016).
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -16,7 +16,6 @@ use crate::counts::{Contingency, Counts, CrossValidation, Split};
 use crate::features::{Selector, rank_all};
 use crate::measure::ranking::r_precision;
 use crate::named::named;
-use crate::terms::TextOptions;
 use crate::{Error, Progress, Result};
 
 named! {
@@ -54,7 +53,7 @@ pub struct ChooseOptions {
     pub classifiers: Vec<ClassifierSpec>,
     /// Whether terms of fewer words than were counted compete too.
     pub narrow: bool,
-    /// Sizes that compete; all terms always do.
+    /// Sizes that compete, and all terms with them; one alone is the size that was asked for.
     pub sizes: Vec<usize>,
     /// Folds.
     pub folds: usize,
@@ -125,7 +124,7 @@ pub struct Trial {
     pub error: f64,
 }
 
-/// What fewer words cost: a size of the candidate that was taken, and what it reached.
+/// What fewer terms cost: a number of terms of the candidate that was taken, and what it reached.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FrontierPoint {
     /// Number of features.
@@ -199,12 +198,16 @@ impl Heat<'_> {
                         return Err(Error::Interrupted);
                     }
                     let terms = self.terms(ranking.terms(), candidate.longest);
-                    let real: Vec<usize> = sizes.iter().map(|&size| size.min(terms.len())).collect();
                     longest[c][s] = terms.len().max(longest[c][s]);
+                    // Sizes beyond the terms are all the same size, and are walked once.
+                    let mut real: Vec<usize> = sizes.iter().map(|&size| size.min(terms.len())).collect();
+                    real.dedup();
                     let prefixes = Prefixes { terms, sizes: real };
                     let measure = |ranked: &[Scored], truth: &[u32]| r_precision(ranked, truth);
                     let found = means(&candidate.classifier, task, &prefixes, &measure, progress)?;
-                    values[c][s].iter_mut().zip(found).for_each(|(all, mean)| all.push(mean));
+                    for (at, all) in values[c][s].iter_mut().enumerate() {
+                        all.extend(found.get(at).or(found.last()));
+                    }
                     progress.add(1);
                 }
             }
@@ -215,7 +218,8 @@ impl Heat<'_> {
             for (s, selector) in selectors.iter().enumerate() {
                 for (at, &size) in sizes.iter().enumerate() {
                     let most = longest[c][s];
-                    if size != usize::MAX && size >= most {
+                    // A size beyond all terms is all terms, and those are there once.
+                    if sizes.len() > 1 && size != usize::MAX && size >= most {
                         continue;
                     }
                     let (mean, error) = mean_and_error(&values[c][s][at]);
@@ -225,7 +229,7 @@ impl Heat<'_> {
                         classifier: candidate.classifier.clone(),
                         selector: selector.to_string(),
                         size: size.min(most),
-                        all: size == usize::MAX,
+                        all: size >= most,
                         mean,
                         error,
                     });
@@ -265,9 +269,11 @@ pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress
     };
     let most = counts.text.longest_gram().unwrap_or(1);
     let orders: Vec<usize> = if options.narrow { (1..=most).collect() } else { vec![most] };
-    let name = |t: u32| TextOptions::words_in(counts.vocabulary.name(t)).min(255) as u8;
-    let words: Vec<u8> =
-        if orders.len() > 1 { (0..counts.vocabulary.len() as u32).map(name).collect() } else { Vec::new() };
+    let mut words = if orders.len() > 1 { vec![most as u8; counts.vocabulary.len()] } else { Vec::new() };
+    for &longest in orders[..orders.len() - 1].iter().rev() {
+        let also = counts.text.also_narrowed(longest, counts.vocabulary.iter())?;
+        words.iter_mut().zip(also).filter(|(_, also)| *also).for_each(|(words, _)| *words = longest as u8);
+    }
     let mut candidates: Vec<Candidate> = orders
         .iter()
         .flat_map(|&longest| {
@@ -293,7 +299,10 @@ pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress
         candidates = best_of(&candidates, &found, 1);
         trials.extend(found);
     }
-    let sizes: Vec<usize> = options.sizes.iter().copied().chain([usize::MAX]).collect();
+    let sizes: Vec<usize> = match options.sizes.as_slice() {
+        [_] => vec![fixed],
+        sizes => sizes.iter().copied().chain([usize::MAX]).collect(),
+    };
     let walked = all.run("walking sizes", &candidates, &options.selectors, &sizes, progress)?;
     trials.extend(walked.iter().cloned());
     let winner = candidates.first().ok_or_else(|| Error::data("no candidate to choose from"))?;
@@ -330,12 +339,13 @@ fn decide(
     let share = |mean: f64| if best.mean > 0.0 { mean / best.mean } else { 1.0 };
     let frontier: Vec<FrontierPoint> = same
         .iter()
+        .filter(|t| !t.all)
         .map(|t| FrontierPoint { size: t.size, mean: t.mean, error: t.error, kept: share(t.mean) })
         .collect();
-    let size = |t: &Trial| if t.all { format!("all {} terms", t.size) } else { format!("{} terms", t.size) };
+    let size = |t: &Trial| if t.all { "all terms".to_owned() } else { format!("{} terms", t.size) };
     let mut reasons = vec![format!(
-        "{} on {} with {} of {} reached R-precision {:.4} ± {:.4} in {}-fold cross-validation on {} training documents, the best of {} \
-         trials.",
+        "{} on {} with {} of {} reached R-precision {:.4} ± {:.4} in {}-fold cross-validation on {} labelled training documents, and came first \
+         of {} trials in all.",
         best.classifier,
         best.terms,
         size(best),

@@ -319,6 +319,9 @@ impl Model {
                           asked for)";
             return Err(Error::data(reason));
         }
+        if whole.evaluation.documents_without_truth() == whole.evaluation.documents() {
+            return Err(Error::data("no document has a label, so there is nothing to compare with"));
+        }
         let names = self.labels.iter().chain(numbering.others.iter()).map(str::to_owned);
         Ok(Quality {
             names: names.chain(whole.unknown.names.iter().map(|(name, _)| name.clone())).collect(),

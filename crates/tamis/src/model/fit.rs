@@ -55,6 +55,9 @@ impl FitOptions {
             return Err(Error::data("there is no training document: the corpus is empty, or its train part is"));
         }
         let single_label = check(counts, rows)?;
+        if let Some(remark) = counts.without_terms(rows) {
+            tracing::warn!("{remark}");
+        }
         match self.way(counts, rows)? {
             Way::Flat(taxonomy, threshold) => {
                 let trained = flat::fit(self, counts, rows, single_label, taxonomy, threshold, progress)?;

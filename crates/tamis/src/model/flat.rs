@@ -42,7 +42,7 @@ pub(super) fn fit(
     let Choice { longest, classifier, selector, size, trials, frontier, mut reasons } =
         settle(counts, rows, options, progress)?;
     // Terms of fewer words are a corpus of their own from here on, as if they had been counted so.
-    let narrow = longest.and_then(|longest| counts.narrowed(longest));
+    let narrow = longest.map(|longest| counts.narrowed(longest)).transpose()?.flatten();
     let counts = narrow.as_ref().unwrap_or(counts);
     let selector = if selector.has_auto() {
         let (learned, reason) = lambda(counts, rows, &selector, size, &classifier, options, progress)?;
@@ -125,6 +125,9 @@ pub(super) fn quantised(trained: Trained, counts: &Counts, rows: &[usize]) -> Re
         )));
     };
     let small = linear.quantised()?;
+    let longest = trained.model.text.longest_gram();
+    let narrow = longest.map(|longest| counts.narrowed(longest)).transpose()?.flatten();
+    let counts = narrow.as_ref().unwrap_or(counts);
     let terms: Vec<u32> = trained.model.features().iter().filter_map(|t| counts.vocabulary.id(t)).collect();
     let problem = Problem::new(counts, rows, &terms);
     let first = |linear| rank_documents(linear, &problem, |_, ranked, _| ranked.first().map(|s| s.label));
@@ -239,8 +242,7 @@ fn terms(
             "{selector} leaves no word: every term is cut, or the documents have no words; lower the cut"
         )));
     }
-    let mut reason =
-        found.map(|f| format!("{selector} made {} swings in {:.1} s ({:?}).", f.steps, f.seconds, f.ended));
+    let mut reason = found.map(|f| format!("{selector} took {} steps in {:.1} s ({:?}).", f.steps, f.seconds, f.ended));
     if let Some(size) = size.filter(|&size| size > ranking.len()) {
         reason = Some(format!("{size} features were asked for, and there are {}: all are taken.", ranking.len()));
     }

@@ -174,7 +174,8 @@ impl<'m> Labeller<'m> {
 
 impl Drop for Labeller<'_> {
     fn drop(&mut self) {
-        if let Some(desk) = self.desk.take() {
+        // What a panic left half done is not for the next one.
+        if let Some(desk) = self.desk.take().filter(|_| !std::thread::panicking()) {
             self.model.put_back(desk);
         }
     }

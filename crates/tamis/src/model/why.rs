@@ -106,7 +106,7 @@ impl Model {
     }
 
     /// The words that say most about each of the given labels: at most `top` for and `top` against. Features are numbers;
-    /// [`Model::features`] names them. An error for neighbours, which have none.
+    /// [`Model::word`] names them. An error for neighbours, which have none.
     pub fn label_words(&self, labels: &[u32], top: usize) -> Result<Vec<LabelWords>> {
         let lists: Vec<Vec<(u32, f64)>> = match &self.ranker {
             Ranker::Along(filter) => {

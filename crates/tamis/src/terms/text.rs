@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{Block, Digits, Form, TEXT_FIELD, Unit};
 use super::languages::{SNOWBALL_DATE, stop_words};
-use super::{Words, expression};
+use super::{Analyzer, Words, expression};
+use crate::corpus::Body;
 use crate::{Error, Result};
 
 /// Most blocks of an expression.
@@ -90,18 +91,33 @@ impl TextOptions {
         }
     }
 
-    /// The same with n-grams of at most so many words. Its terms are those with fewer words ([`TextOptions::words_in`]) and no others.
+    /// The same with n-grams of at most so many words; the same where there are no narrower ones.
     pub fn narrowed(&self, longest: usize) -> Self {
         let mut narrow = self.clone();
-        for block in &mut narrow.blocks {
-            block.range.1 = block.range.1.min(longest.max(1));
+        if self.longest_gram().is_some() {
+            narrow.blocks[0].range.1 = narrow.blocks[0].range.1.min(longest.max(1));
         }
         narrow
     }
 
-    /// How many words a term of such options has.
-    pub fn words_in(term: &str) -> usize {
-        1 + term.bytes().filter(|&b| b == b' ').count()
+    /// Which of the terms of these options are also terms of the narrowed ones. Words are joined by blanks, so that mostly tells;
+    /// scripts without blanks have longer terms instead, and there the narrowed options are asked what the term itself gives.
+    pub fn also_narrowed<'t>(&self, longest: usize, terms: impl Iterator<Item = &'t str>) -> Result<Vec<bool>> {
+        // Terms are stemmed already, and none is a stop word.
+        let mut plain = self.narrowed(longest);
+        plain.blocks.iter_mut().for_each(|block| (block.stem, block.stop) = (None, None));
+        plain.stop_words.clear();
+        let mut analyzer = Analyzer::new(&plain)?;
+        let mut units = Vec::new();
+        let also = |term: &str| {
+            if term.is_ascii() || term.contains(' ') {
+                return term.bytes().filter(|&b| b == b' ').count() < longest;
+            }
+            units.clear();
+            analyzer.analyze(&Body::Text(term.into()), |unit, _| units.push(unit));
+            units.iter().any(|&unit| analyzer.term(unit) == term)
+        };
+        Ok(terms.map(also).collect())
     }
 
     /// Whether it reads fields other than the text.
