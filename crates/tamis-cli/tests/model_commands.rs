@@ -122,7 +122,7 @@ fn explain_tells_the_words() {
     let words: Vec<&str> = value["words"].as_array().unwrap().iter().map(|w| w["word"].as_str().unwrap()).collect();
     assert_eq!(words[0], "goals");
     assert!(words.contains(&"planet") && words.contains(&"and"));
-    assert_eq!(folder.tsv("explain small.model doc.txt --format tsv")[0], ["label", "word", "adds"]);
+    assert_eq!(folder.tsv("explain small.model doc.txt --format tsv")[0], ["label", "kind", "name", "adds"]);
     says(&folder.ok("explain small.model doc.txt"), &["sport  score", "goals"]);
     let piped = folder.run_with("explain small.model - --label space --format json", "planet");
     let value: Value = serde_json::from_str(&out("pipe", &piped)).unwrap();
@@ -176,7 +176,7 @@ fn shares_of_neighbours_add_up_to_the_score() {
                 assert!(votes.iter().all(|n| ids.contains(&n["document"])), "{entry}");
             }
         }
-        says(&folder.ok("explain docs.model doc.txt"), &["training document "]);
+        says(&folder.ok("explain docs.model doc.txt"), &["training document", "word"]);
         let answer = folder.json_lines("classify docs.model docs.jsonl --explain --top 1 --scores")[5].clone();
         assert_eq!(answer["reasons"][0]["label"], answer["labels"][0]);
         assert_eq!(answer["reasons"][0]["score"], answer["ranked"][0]["score"]);

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tamis::counts::{Counts, Vocabulary};
 use tamis::hierarchy::pipeline;
-use tamis::hierarchy::pipeline::{Imbalance, Method, ScoreTable, select_with};
+use tamis::hierarchy::pipeline::{Imbalance, Method, ScoreTable};
 use tamis::hierarchy::progressive::{NodeDocuments, NodeScores, NodeState, ScoreFilter, TrainingOptions};
 use tamis::hierarchy::{Taxonomy, TaxonomyOptions};
 use tamis::model::{FitOptions, HierarchyOptions};
@@ -189,13 +189,10 @@ fn calibrate(
     let method: Method = by.parse().map_err(to_py)?;
     let options =
         pipeline::Options { utility: utility.parse().map_err(to_py)?, step, seconds, ..pipeline::Options::default() };
-    let mut table = ScoreTable::new(levels, scores.as_slice()?.to_vec(), truth).map_err(to_py)?;
-    if let Some(imbalance) = imbalance
-        && table.positives() > 0
-    {
-        table = table.weighted_to(imbalance.parse::<Imbalance>().map_err(to_py)?).map_err(to_py)?;
-    }
-    let selection = run(py, how, |progress| select_with(&table, method, &options, progress))?;
+    let table = ScoreTable::new(levels, scores.as_slice()?.to_vec(), truth).map_err(to_py)?;
+    let imbalance = imbalance.map(str::parse::<Imbalance>).transpose().map_err(to_py)?;
+    let (table, selection) =
+        run(py, how, |progress| pipeline::calibrate(table, method, &options, imbalance, progress))?;
     errors::json(&selection.about(&table, options.utility))
 }
 

@@ -1,6 +1,6 @@
 //! Studies: whole, or unit by unit on a cluster.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -38,20 +38,9 @@ fn given(pairs: Pairs) -> Result<Option<GivenTaxonomy>> {
     })
 }
 
-/// The plan of a name or file: where it is from, and its text.
-fn find(name: &str) -> Result<(PathBuf, String)> {
-    match BuiltIn::find(name) {
-        Ok(built_in) => Ok((PathBuf::from(format!("{name}.toml")), built_in.text.to_owned())),
-        Err(unknown) => match std::fs::read_to_string(name) {
-            Ok(text) => Ok((PathBuf::from(name), text)),
-            Err(_) if Path::new(name).extension().is_none() => Err(unknown),
-            Err(error) => Err(Error::io(name, error)),
-        },
-    }
-}
-
 fn plan_of(plan: &str, changes: &[String], seed: Option<u64>) -> Result<(Plan, String, u64)> {
-    let (path, text) = if plan.contains('\n') { (PathBuf::from("plan"), plan.to_owned()) } else { find(plan)? };
+    let (path, text) =
+        if plan.contains('\n') { (PathBuf::from("plan"), plan.to_owned()) } else { BuiltIn::or_file(plan)? };
     let (plan, text) = Plan::parse_with(&text, &path, changes)?;
     let seed = seed.or(plan.seed).unwrap_or(1);
     Ok((plan, text, seed))

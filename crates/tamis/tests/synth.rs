@@ -47,7 +47,7 @@ fn above(label: &str, parents: &HashMap<String, Option<String>>) -> Vec<String> 
 
 #[test]
 fn the_seed_decides() {
-    for shape in Shape::ALL {
+    for &shape in Shape::ALL {
         let first = corpus(shape, 200, 7);
         assert_eq!(first, corpus(shape, 200, 7));
         let other = corpus(shape, 200, 8);
@@ -60,7 +60,7 @@ fn the_seed_decides() {
 
 #[test]
 fn a_document_is_the_same_alone_and_in_any_range() {
-    for shape in Shape::ALL {
+    for &shape in Shape::ALL {
         let all = corpus(shape, 300, 3);
         let generator = Generator::new(&options(shape, 1, 3)).expect("valid");
         for number in [299, 0, 17, 150] {
@@ -79,7 +79,7 @@ fn a_document_is_the_same_alone_and_in_any_range() {
 
 #[test]
 fn batches_are_the_documents_on_any_number_of_threads() {
-    for shape in Shape::ALL {
+    for &shape in Shape::ALL {
         let expected = corpus(shape, 1_300, 5);
         let mut source = synth::batches(&options(shape, 1_300, 5)).expect("valid");
         let mut batches: Vec<(usize, Box<dyn Batch>)> = Vec::new();

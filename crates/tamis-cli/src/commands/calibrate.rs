@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tamis::hierarchy::pipeline::{Imbalance, Method, Options, ScoreTable, Selection, Utility, select_with};
+use tamis::hierarchy::pipeline::{Imbalance, Method, Options, ScoreTable, Selection, Utility, calibrate};
 
 use crate::global::Global;
 use crate::output::{Format, Rows, grouped, print_json, stdout, trimmed};
@@ -41,25 +41,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    if let Some(step) = args.step
-        && !matches!(args.by, Method::Tsa | Method::Rbf)
-    {
-        let reason = format!("{} has no grid; a step is for tsa and rbf", args.by);
-        return Err(tamis::Error::invalid("step", step, reason).into());
-    }
-    let mut table = if args.scores == Path::new("-") {
+    let table = if args.scores == Path::new("-") {
         ScoreTable::read(std::io::stdin().lock(), "-")?
     } else {
         ScoreTable::open(&args.scores)?
     };
     let options = Options { utility: args.utility, step: args.step, seconds: Some(args.seconds), ..Options::default() };
-    // Weights need a positive; without one it is the selection that explains what is missing.
-    if let Some(imbalance) = args.imbalance
-        && table.positives() > 0
-    {
-        table = table.weighted_to(imbalance)?;
-    }
-    let selection = select_with(&table, args.by, &options, &global.progress())?;
+    let (table, selection) = calibrate(table, args.by, &options, args.imbalance, &global.progress())?;
     match args.format {
         Format::Json => print_json(&selection.about(&table, args.utility)),
         format => print_table(&table, &selection, args.utility, format, global),

@@ -56,11 +56,9 @@ fn document(model: &Model, path: &Path, label: Option<u32>, args: &Args, global:
     for reason in answer.reasons.iter().flatten() {
         let score = reason.score.map_or(String::new(), |s| format!("  score {s:.4}"));
         let threshold = reason.threshold.map_or(String::new(), |t| format!(", threshold {t:.4}"));
-        let neighbours = reason.neighbours.iter().flatten();
-        let votes: Vec<(String, f64)> =
-            neighbours.map(|n| (format!("training document {}", n.document), n.adds)).collect();
-        let words = reason.words.iter().map(|w| (w.word.to_owned(), w.adds));
-        listed.add(reason.label, &format!("{score}{threshold}"), votes.into_iter().chain(words))?;
+        let votes = reason.neighbours.iter().flatten().map(|n| ("document", n.document.to_owned(), n.adds));
+        let words = reason.words.iter().map(|w| ("word", w.word.to_string(), w.adds));
+        listed.add(reason.label, &format!("{score}{threshold}"), votes.chain(words).collect())?;
     }
     listed.finish()
 }
@@ -78,7 +76,8 @@ fn whole(model: &Model, label: Option<u32>, args: &Args, global: &Global) -> any
     }
     let mut listed = Listed::new(args.format, global);
     for (label, words) in named {
-        listed.add(label, "", words.into_iter().map(|(feature, adds)| (model.word(feature).to_owned(), adds)))?;
+        let voice = |(feature, adds): (u32, f64)| ("word", model.word(feature).to_owned(), adds);
+        listed.add(label, "", words.into_iter().map(voice).collect())?;
     }
     listed.finish()
 }
@@ -102,17 +101,23 @@ struct Listed<'g> {
 
 impl<'g> Listed<'g> {
     fn new(format: Format, global: &'g Global) -> Self {
-        Self { out: stdout(), lines: Rows::new(["label", "word", "adds"]), format, global }
+        Self { out: stdout(), lines: Rows::new(["label", "kind", "name", "adds"]), format, global }
     }
 
-    fn add(&mut self, label: &str, remark: &str, words: impl Iterator<Item = (String, f64)>) -> anyhow::Result<()> {
+    /// What speaks for and against a label: documents that voted, words, and what they add.
+    fn add(&mut self, label: &str, remark: &str, voices: Vec<(&str, String, f64)>) -> anyhow::Result<()> {
         if self.format == Format::Tsv {
-            words.for_each(|(word, adds)| self.lines.push([label.to_owned(), word, adds.to_string()]));
+            for (kind, name, adds) in voices {
+                self.lines.push([label.to_owned(), kind.to_owned(), name, adds.to_string()]);
+            }
             return Ok(());
         }
-        let mut rows = Rows::new(["word", "adds"]);
-        words.for_each(|(word, adds)| rows.push([word, tamis::report::short(adds)]));
-        writeln!(self.out, "{label}{remark}\n{}\n", trimmed(&rows.table(self.global)))?;
+        writeln!(self.out, "{label}{remark}")?;
+        for same in voices.chunk_by(|a, b| a.0 == b.0) {
+            let mut rows = Rows::new([if same[0].0 == "word" { "word" } else { "training document" }, "adds"]);
+            same.iter().for_each(|(_, name, adds)| rows.push([name.clone(), tamis::report::short(*adds)]));
+            writeln!(self.out, "{}\n", trimmed(&rows.table(self.global)))?;
+        }
         Ok(())
     }
 

@@ -1,9 +1,9 @@
 //! `tamis study`: run a plan, or one of the papers' experiments by name.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use tamis::hierarchy::{GivenTaxonomy, TaxonomyOptions};
 use tamis::study::{
     BUILT_IN, BuiltIn, Estimate, Folder, Grid, Material, Plan, Record, StudyCorpus, estimate, run as run_plan,
@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         return list(global);
     }
     let Some(name) = &args.plan else { bail!("a plan is needed") };
-    let (path, text) = find(name)?;
+    let (path, text) = BuiltIn::or_file(name)?;
     let (plan, text) = Plan::parse_with(&text, &path, &args.set)?;
     if args.show {
         let mut out = stdout();
@@ -100,22 +100,6 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     drop(rows);
     let digest = write_report(&folder, args.png)?;
     print_digest(&digest, &folder, global)
-}
-
-/// The plan of a name or file: where it is from, and its text.
-fn find(name: &str) -> anyhow::Result<(PathBuf, String)> {
-    if let Ok(built_in) = BuiltIn::find(name) {
-        return Ok((PathBuf::from(format!("{name}.toml")), built_in.text.to_owned()));
-    }
-    let path = Path::new(name);
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok((path.to_owned(), text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.extension().is_none() => {
-            Err(anyhow::Error::from(BuiltIn::find(name).expect_err("it was not found above")))
-                .context(format!("{name}: there is neither a file nor a built-in study of that name"))
-        }
-        Err(error) => Err(tamis::Error::io(path, error).into()),
-    }
 }
 
 fn list(global: &Global) -> anyhow::Result<()> {

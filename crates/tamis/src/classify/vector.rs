@@ -8,38 +8,27 @@ use serde::{Deserialize, Serialize};
 use super::{Problem, Query};
 use crate::counts::Contingency;
 use crate::features::{Score, Selector};
+use crate::named::named;
 use crate::{Error, Result};
 
-/// How occurrences become the components of a document vector (method 6).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Weighting {
-    /// `tf / (0.5 + 1.5·dl/avdl + tf) · √idf(t)` with `idf(t) = max(0, log((n − df + 0.5)/(df + 0.5)))`. The root makes
-    /// the inner product of two vectors the similarity of method 7, in which `idf` stands once.
-    Okapi,
-    /// `(1 + log tf) · log(n/df)`, the vector then scaled to Euclidean length 1.
-    #[default]
-    TfIdf,
-    /// 1 for every feature that occurs.
-    Binary,
-    /// Occurrences.
-    Tf,
+named! {
+    /// How occurrences become the components of a document vector (method 6).
+    #[derive(Default)]
+    pub enum Weighting ("weighting") {
+        /// `tf / (0.5 + 1.5·dl/avdl + tf) · √idf(t)` with `idf(t) = max(0, log((n − df + 0.5)/(df + 0.5)))`. The root makes
+        /// the inner product of two vectors the similarity of method 7, in which `idf` stands once.
+        Okapi = "okapi",
+        /// `(1 + log tf) · log(n/df)`, the vector then scaled to Euclidean length 1.
+        #[default]
+        TfIdf = "tfidf",
+        /// 1 for every feature that occurs.
+        Binary = "binary",
+        /// Occurrences.
+        Tf = "tf",
+    }
 }
 
 impl Weighting {
-    /// Every weighting, in the order of method 6.
-    pub const ALL: [Self; 4] = [Self::Okapi, Self::TfIdf, Self::Binary, Self::Tf];
-
-    /// The name users write.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Okapi => "okapi",
-            Self::TfIdf => "tfidf",
-            Self::Binary => "binary",
-            Self::Tf => "tf",
-        }
-    }
-
     /// `idf` of a term that occurs in `df` of `n` documents; 1 for weightings without one. A term that no training
     /// document contains has 0, as a quotient with a zero denominator (method 1): nothing is known of it.
     pub fn idf(self, df: u32, n: usize) -> f64 {
@@ -50,23 +39,6 @@ impl Weighting {
             Self::TfIdf => (n / df).ln(),
             Self::Binary | Self::Tf => 1.0,
         }
-    }
-}
-
-impl fmt::Display for Weighting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Weighting {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|w| w.name() == text)
-            .ok_or_else(|| Error::unknown("weighting", text, Self::ALL.map(Self::name)))
     }
 }
 
@@ -307,7 +279,7 @@ mod tests {
         close(&weigh(Weighting::TfIdf, 2), &[1.0]);
         close(&weigh(Weighting::Binary, 1), &[1.0, 1.0]);
         close(&weigh(Weighting::Tf, 1), &[1.0, 4.0]);
-        for weighting in Weighting::ALL {
+        for &weighting in Weighting::ALL {
             close(&weigh(weighting, 3), &[]);
         }
     }
@@ -315,7 +287,7 @@ mod tests {
     #[test]
     fn a_prefix_is_weighed_as_a_problem_of_its_size() {
         let problem = problem();
-        for weighting in Weighting::ALL {
+        for &weighting in Weighting::ALL {
             let whole = Weighter::fit(weighting, &problem);
             let mut found = Vec::new();
             let mut expected = Vec::new();
@@ -336,7 +308,7 @@ mod tests {
         let problem = problem();
         let query = Query { features: &[0, 9], counts: &[1, 1], length: 2 };
         let mut weights = Vec::new();
-        for weighting in Weighting::ALL {
+        for &weighting in Weighting::ALL {
             Weighter::fit(weighting, &problem).weigh(query, &mut weights);
             assert_eq!(weights[1], 0.0);
             assert!(weights.iter().all(|w| w.is_finite()));
@@ -372,7 +344,7 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for weighting in Weighting::ALL {
+        for &weighting in Weighting::ALL {
             assert_eq!(weighting.to_string().parse::<Weighting>().unwrap(), weighting);
         }
         let error = "tf-idf".parse::<Weighting>().unwrap_err().to_string();

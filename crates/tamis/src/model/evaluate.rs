@@ -225,6 +225,8 @@ struct JudgedPart {
     levels: Vec<Tally>,
     unknown: Unknown,
     without_known_word: u64,
+    /// A document that says which part it is in, where the first ones did not.
+    late: Option<String>,
 }
 
 /// Names without a number, numbered as they come.
@@ -284,6 +286,7 @@ impl Model {
             levels: levels.clone(),
             unknown: Unknown::from(numbering.known()),
             without_known_word: 0,
+            late: None,
         };
         let fresh = whole.evaluation.fresh();
         let (documents, has_parts) = Peeked::new(documents)?;
@@ -295,8 +298,12 @@ impl Model {
             levels: levels.clone(),
             unknown: Unknown::from(numbering.known()),
             without_known_word: 0,
+            late: None,
         };
         let parts = self.label_batches(Box::new(documents), start, |part: &mut JudgedPart, labeller, document| {
+            if !has_parts && !options.all_parts && document.part.is_some() && part.late.is_none() {
+                part.late = Some(document.id.to_string());
+            }
             if !only_test || document.part == Some(Part::Test) {
                 part.judge(&numbering, labeller, document);
             }
@@ -307,6 +314,12 @@ impl Model {
                 return Err(Error::Interrupted);
             }
             progress.add(part.value.evaluation.documents());
+            if let Some(document) = part.value.late {
+                return Err(Error::data(format!(
+                    "document {document} says which part of a split it is in, and the first documents do not: say it of all, or ask for \
+                     all parts"
+                )));
+            }
             whole.append(part.value)?;
             skipped.append(part.skipped);
             if let Some(error) = part.failure {

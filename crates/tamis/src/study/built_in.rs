@@ -1,5 +1,7 @@
 //! The plans that come with the program, one for each paper's experiment.
 
+use std::path::{Path, PathBuf};
+
 use super::Plan;
 use crate::{Error, Result};
 
@@ -27,6 +29,22 @@ impl BuiltIn {
     pub fn find(name: &str) -> Result<&'static Self> {
         let found = BUILT_IN.iter().find(|plan| plan.name == name);
         found.ok_or_else(|| Error::unknown("study", name, BUILT_IN.iter().map(|plan| plan.name)))
+    }
+
+    /// The text of a study by the name of a built-in one, or by its file, and the path that messages name.
+    pub fn or_file(name: &str) -> Result<(PathBuf, String)> {
+        let unknown = match Self::find(name) {
+            Ok(built_in) => return Ok((PathBuf::from(format!("{name}.toml")), built_in.text.to_owned())),
+            Err(unknown) => unknown,
+        };
+        let path = Path::new(name);
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok((path.to_owned(), text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.extension().is_none() => {
+                Err(Error::data(format!("there is neither a file nor a built-in study of that name: {unknown}")))
+            }
+            Err(error) => Err(Error::io(path, error)),
+        }
     }
 
     /// The plan.

@@ -1,49 +1,20 @@
 //! Scores → probabilities, label by label, learned on held-out scores.
 
-use std::fmt;
-use std::str::FromStr;
-
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::held_out::{HeldOut, Sample};
+use crate::named::named;
 use crate::{Error, Result};
 
-/// How probabilities are learned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CalibrationMethod {
-    /// A sigmoid (Platt 1999, solved as in Lin, Lin & Weng 2007): two numbers a label, good with few positives.
-    Platt,
-    /// The best ascending step function (pool adjacent violators), linear between steps: follows any shape, wants
-    /// some hundred positives.
-    Isotonic,
-}
-
-impl CalibrationMethod {
-    const ALL: [Self; 2] = [Self::Platt, Self::Isotonic];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Platt => "platt",
-            Self::Isotonic => "isotonic",
-        }
-    }
-}
-
-impl fmt::Display for CalibrationMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for CalibrationMethod {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|method| method.name() == text.trim());
-        found.ok_or_else(|| Error::unknown("calibration", text, Self::ALL.map(Self::name)))
+named! {
+    /// How probabilities are learned.
+    pub enum CalibrationMethod ("calibration method") {
+        /// A sigmoid (Platt 1999, solved as in Lin, Lin & Weng 2007): two numbers a label, good with few positives.
+        Platt = "platt",
+        /// The best ascending step function (pool adjacent violators), linear between steps: follows any shape, wants
+        /// some hundred positives.
+        Isotonic = "isotonic",
     }
 }
 

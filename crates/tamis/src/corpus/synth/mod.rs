@@ -24,68 +24,40 @@ mod rcv1;
 mod topics;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::{ControlFlow, Range};
-use std::str::FromStr;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
 use self::random::{Key, Stream};
 use super::{Batch, Batches, Body, Document, Part};
+use crate::named::named;
 use crate::{Error, Result};
 
 /// Documents in a batch: with about a kilobyte each, the size that readers cut too ([`super::BATCH_BYTES`]).
 const BATCH: u64 = 512;
 
-/// What the documents look like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Shape {
-    /// Running text of 40 to 250 words about some sixty topics such as `science/physics/astronomy`; one to five labels,
-    /// the most specific only: a document of a topic is understood to be of those above it (method 10).
-    #[default]
-    Topics,
-    /// Stemmed tokens with the size and sparsity of RCV1-v2: 103 topics, ancestors listed as labels as they are there,
-    /// about 47,000 terms, about 75 distinct ones in a document.
-    Rcv1,
+named! {
+    /// What the documents look like.
+    #[derive(Default)]
+    pub enum Shape ("shape") {
+        /// Running text of 40 to 250 words about some sixty topics such as `science/physics/astronomy`; one to five labels,
+        /// the most specific only: a document of a topic is understood to be of those above it (method 10).
+        #[default]
+        Topics = "topics",
+        /// Stemmed tokens with the size and sparsity of RCV1-v2: 103 topics, ancestors listed as labels as they are there,
+        /// about 47,000 terms, about 75 distinct ones in a document.
+        Rcv1 = "rcv1",
+    }
 }
 
 impl Shape {
-    /// All shapes.
-    pub const ALL: [Self; 2] = [Self::Topics, Self::Rcv1];
-
-    /// The name users write.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Topics => "topics",
-            Self::Rcv1 => "rcv1",
-        }
-    }
-
     /// The usual number of documents: 2,000, or the 804,414 of RCV1-v2.
     pub fn usual_documents(self) -> u64 {
         match self {
             Self::Topics => 2_000,
             Self::Rcv1 => 804_414,
         }
-    }
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Shape {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|shape| shape.name() == name)
-            .ok_or_else(|| Error::unknown("shape", name, Self::ALL.map(Self::name)))
     }
 }
 
@@ -315,7 +287,7 @@ mod tests {
 
     #[test]
     fn names_round_trip_and_options_are_checked() {
-        for shape in Shape::ALL {
+        for &shape in Shape::ALL {
             assert_eq!(shape.to_string().parse::<Shape>().expect("known"), shape);
             assert_eq!(serde_json::to_string(&shape).expect("plain"), format!("\"{shape}\""));
         }

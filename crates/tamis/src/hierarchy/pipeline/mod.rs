@@ -188,6 +188,29 @@ pub fn select(table: &ScoreTable, method: Method, options: &Options) -> Result<S
     select_with(table, method, options, &Silent)
 }
 
+/// Selects thresholds for scores of anyone's classifiers, at another imbalance where one is given; the table comes back as it
+/// was judged. A step that the method has no use for is refused.
+pub fn calibrate(
+    table: ScoreTable,
+    method: Method,
+    options: &Options,
+    imbalance: Option<Imbalance>,
+    progress: &dyn Progress,
+) -> Result<(ScoreTable, Selection)> {
+    if let Some(step) = options.step
+        && !matches!(method, Method::Tsa | Method::Rbf)
+    {
+        return Err(Error::invalid("step", step, format!("{method} has no grid; a step is for tsa and rbf")));
+    }
+    let table = match imbalance {
+        // Weights need a positive; without one it is the selection that explains what is missing.
+        Some(imbalance) if table.positives() > 0 => table.weighted_to(imbalance)?,
+        _ => table,
+    };
+    let selection = select_with(&table, method, options, progress)?;
+    Ok((table, selection))
+}
+
 /// Selects thresholds for a pipeline; a stop asked through `progress` makes exact return its best so far.
 pub fn select_with(
     table: &ScoreTable,
