@@ -6,7 +6,6 @@
 
 /// Options that messages name.
 pub const OPTIONS: &[&str] = &[
-    "answers",
     "by",
     "calibrate",
     "char_ngrams",

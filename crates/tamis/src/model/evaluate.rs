@@ -132,9 +132,12 @@ impl Quality {
         &self.names[label as usize]
     }
 
-    /// All figures, with intervals where a resampling is given.
+    /// All figures, with intervals where a resampling is given. Documents without any label give none.
     pub fn report(&self, per_label: bool, intervals: Option<&Resampling>) -> Result<QualityReport> {
         let evaluation = &self.evaluation;
+        if evaluation.documents_without_truth() == evaluation.documents() {
+            return Err(Error::data("no document has a label, so there is nothing to compare with"));
+        }
         let intervals = intervals.map(|resampling| evaluation.intervals(resampling)).transpose()?;
         let labels = || {
             let row = |r: &LabelRow| LabelQuality { label: self.name(r.label).to_owned(), decided: (&r.tally).into() };
@@ -331,9 +334,6 @@ impl Model {
             let reason = "no document to evaluate on: the corpus is empty, or its split has no test part (all parts can be \
                           asked for)";
             return Err(Error::data(reason));
-        }
-        if whole.evaluation.documents_without_truth() == whole.evaluation.documents() {
-            return Err(Error::data("no document has a label, so there is nothing to compare with"));
         }
         let names = self.labels.iter().chain(numbering.others.iter()).map(str::to_owned);
         Ok(Quality {

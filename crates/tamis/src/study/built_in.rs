@@ -28,7 +28,7 @@ impl BuiltIn {
     /// The plan of a name.
     pub fn find(name: &str) -> Result<&'static Self> {
         let found = BUILT_IN.iter().find(|plan| plan.name == name);
-        found.ok_or_else(|| Error::unknown("study", name, BUILT_IN.iter().map(|plan| plan.name)))
+        found.ok_or_else(|| Error::unknown("study (or plan file)", name, BUILT_IN.iter().map(|plan| plan.name)))
     }
 
     /// The text of a study by the name of a built-in one, or by its file, and the path that messages name.
@@ -40,9 +40,7 @@ impl BuiltIn {
         let path = Path::new(name);
         match std::fs::read_to_string(path) {
             Ok(text) => Ok((path.to_owned(), text)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.extension().is_none() => {
-                Err(Error::data(format!("there is neither a file nor a built-in study of that name: {unknown}")))
-            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.extension().is_none() => Err(unknown),
             Err(error) => Err(Error::io(path, error)),
         }
     }
