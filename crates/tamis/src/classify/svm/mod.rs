@@ -18,7 +18,7 @@ mod working;
 pub use duals::Duals;
 pub use options::{ClassWeights, Loss, Multi, SvmOptions};
 
-use super::{Linear, LinearParts, Outputs, Problem, Weights};
+use super::{Linear, LinearParts, Outputs, Problem, Weighter, Weights};
 use crate::counts::Csr;
 use crate::{Error, Progress, Result};
 use objective::{Objective, Plane};
@@ -77,6 +77,18 @@ impl SvmOptions {
         warm: Option<&Duals>,
         progress: &dyn Progress,
     ) -> Result<SvmFit> {
+        self.fit_weighed(problem, &self.vectors.fit(problem)?, size, warm, progress)
+    }
+
+    /// The same with vectors that were learned already: they are the same for every size.
+    fn fit_weighed(
+        &self,
+        problem: &Problem,
+        weighter: &Weighter,
+        size: usize,
+        warm: Option<&Duals>,
+        progress: &dyn Progress,
+    ) -> Result<SvmFit> {
         self.validate()?;
         // Places in working sets are stored in 32 bits.
         if u32::try_from(problem.documents().max(problem.matrix.entries())).is_err() {
@@ -86,7 +98,7 @@ impl SvmOptions {
             warm.check(self.multi, problem)?;
         }
         let size = size.min(problem.features());
-        let weighter = self.vectors.fit(problem)?.prefix(size);
+        let weighter = weighter.prefix(size);
         let rows = Rows::new(problem, &weighter, size, self.seed);
         // Rows of each label, in the order of the rows.
         let order: Vec<usize> = rows.documents.iter().map(|&d| d as usize).collect();
@@ -128,9 +140,10 @@ impl SvmOptions {
         progress: &dyn Progress,
         mut each: impl FnMut(usize, SvmFit) -> Result<()>,
     ) -> Result<()> {
+        let weighter = self.vectors.fit(problem)?;
         let mut warm: Option<Duals> = None;
         for &size in sizes {
-            let fit = self.fit_size(problem, size, warm.as_ref(), progress)?;
+            let fit = self.fit_weighed(problem, &weighter, size, warm.as_ref(), progress)?;
             warm = Some(fit.duals.clone());
             each(size, fit)?;
         }
