@@ -59,6 +59,7 @@ pub mod atomic;
 pub mod registry;
 
 mod container;
+mod cursor;
 mod error;
 mod named;
 mod option;

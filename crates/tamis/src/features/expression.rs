@@ -16,11 +16,13 @@
 //! ```
 //! Blanks between the parts are allowed and not printed.
 
+use std::ops::{Deref, DerefMut};
 use std::str::FromStr;
 
 use super::registry::{Formula, LAMBDA_RANGE, Lambda, Score};
 use super::search::Strategy;
 use super::selector::{Combination, Kind, SEARCH_HAS_NO_RANKING, Selector, WEIGHT_RANGE};
+use crate::cursor::Cursor;
 use crate::{Error, Result};
 
 /// How deep parentheses may nest: far beyond any sense, far below what the stack bears.
@@ -30,7 +32,7 @@ impl FromStr for Selector {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let mut parser = Parser { text, at: 0, depth: 0 };
+        let mut parser = Parser { cursor: Cursor::new(text), depth: 0 };
         let selector = parser.selector()?;
         parser.blanks();
         match parser.rest().chars().next() {
@@ -42,51 +44,25 @@ impl FromStr for Selector {
 }
 
 struct Parser<'a> {
-    text: &'a str,
-    at: usize,
+    cursor: Cursor<'a>,
     depth: usize,
 }
 
-impl<'a> Parser<'a> {
-    fn rest(&self) -> &'a str {
-        &self.text[self.at..]
-    }
+impl<'a> Deref for Parser<'a> {
+    type Target = Cursor<'a>;
 
-    fn error(&self, reason: impl Into<String>) -> Error {
-        self.error_at(self.at, reason)
+    fn deref(&self) -> &Cursor<'a> {
+        &self.cursor
     }
+}
 
-    fn error_at(&self, at: usize, reason: impl Into<String>) -> Error {
-        Error::Expression { text: self.text.to_owned(), at, reason: reason.into() }
+impl DerefMut for Parser<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.cursor
     }
+}
 
-    fn blanks(&mut self) {
-        self.at = self.text.len() - self.rest().trim_start().len();
-    }
-
-    /// Takes the character when it comes next.
-    fn eat(&mut self, c: char) -> bool {
-        self.blanks();
-        let found = self.rest().starts_with(c);
-        if found {
-            self.at += c.len_utf8();
-        }
-        found
-    }
-
-    fn expect(&mut self, c: char, otherwise: impl FnOnce() -> String) -> Result<()> {
-        if self.eat(c) { Ok(()) } else { Err(self.error(otherwise())) }
-    }
-
-    /// Takes the longest run of characters that `accept` accepts.
-    fn run(&mut self, accept: impl Fn(char) -> bool) -> &'a str {
-        self.blanks();
-        let rest = self.rest();
-        let run = &rest[..rest.find(|c| !accept(c)).unwrap_or(rest.len())];
-        self.at += run.len();
-        run
-    }
-
+impl Parser<'_> {
     fn selector(&mut self) -> Result<Selector> {
         self.blanks();
         let start = self.at;

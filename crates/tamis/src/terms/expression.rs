@@ -11,10 +11,12 @@
 //! Blanks between the parts are allowed and not printed. What is usual is not printed either.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 use super::block::{Block, Digits, Form, NO_LIMIT, Unit, length, range, range_rule};
 use super::languages::{algorithm, stop_language_name};
 use super::{MOST_BLOCKS, Words};
+use crate::cursor::Cursor;
 use crate::{Error, Result};
 
 /// The options of a block, in the order in which they are printed.
@@ -22,7 +24,7 @@ const OPTIONS: [&str; 8] = ["kind", "case", "form", "min", "max", "digits", "sto
 
 /// Reads an expression. `base` makes the block of a kind as it is where the expression says nothing else.
 pub(super) fn parse(text: &str, base: &dyn Fn(Unit) -> Block) -> Result<Vec<Block>> {
-    let mut parser = Parser { text, at: 0 };
+    let mut parser = Parser { cursor: Cursor::new(text) };
     let mut blocks = Vec::new();
     loop {
         if blocks.len() == MOST_BLOCKS {
@@ -48,37 +50,24 @@ pub(super) fn parse(text: &str, base: &dyn Fn(Unit) -> Block) -> Result<Vec<Bloc
 }
 
 struct Parser<'a> {
-    text: &'a str,
-    at: usize,
+    cursor: Cursor<'a>,
 }
 
-impl<'a> Parser<'a> {
-    fn rest(&self) -> &'a str {
-        &self.text[self.at..]
-    }
+impl<'a> Deref for Parser<'a> {
+    type Target = Cursor<'a>;
 
-    fn error(&self, reason: impl Into<String>) -> Error {
-        self.error_at(self.at, reason)
+    fn deref(&self) -> &Cursor<'a> {
+        &self.cursor
     }
+}
 
-    fn error_at(&self, at: usize, reason: impl Into<String>) -> Error {
-        Error::Expression { text: self.text.to_owned(), at, reason: reason.into() }
+impl DerefMut for Parser<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.cursor
     }
+}
 
-    fn blanks(&mut self) {
-        self.at = self.text.len() - self.rest().trim_start().len();
-    }
-
-    /// Takes the character when it comes next.
-    fn eat(&mut self, c: char) -> bool {
-        self.blanks();
-        let found = self.rest().starts_with(c);
-        if found {
-            self.at += c.len_utf8();
-        }
-        found
-    }
-
+impl Parser<'_> {
     /// A name, or anything in quotes, where a quote is written as `\"` and a backslash as `\\`.
     fn name(&mut self) -> Result<String> {
         if !self.eat('"') {
