@@ -62,6 +62,8 @@ pub(super) struct Bounder {
     kept: usize,
     depth: usize,
     thresholds: Vec<usize>,
+    /// For each level the first threshold that is a positive's score; lower ones are no choices.
+    least: Vec<u32>,
     documents: Vec<Document>,
     /// Places at the held levels, document after document.
     places: Vec<u32>,
@@ -110,12 +112,13 @@ impl Bounder {
             places.extend(held.iter().map(|&k| ranks.places[k][first]));
             negatives += if table.truth()[first] { 0 } else { same.len() as u64 };
         }
-        Self { held, swept, kept, depth, thresholds, documents, places, negatives }
+        Self { held, swept, kept, depth, thresholds, least, documents, places, negatives }
     }
 
-    /// The box of all thresholds.
+    /// The box of all thresholds that are choices. It must not begin below them: negatives that pass there are not among
+    /// the documents, so the tally of such a corner would be too good.
     pub(super) fn whole(&self) -> Vec<(u32, u32)> {
-        self.held.iter().map(|&k| (0, self.thresholds[k] as u32 - 1)).collect()
+        self.held.iter().map(|&k| (self.least[k], self.thresholds[k] as u32 - 1)).collect()
     }
 
     /// Bounds a box; none when nothing in it is above the line.

@@ -127,18 +127,18 @@ impl Search<'_> {
     fn look(&mut self, mut boxes: Vec<(f64, Box)>) {
         while !boxes.is_empty() {
             self.boxes += boxes.len() as u64;
-            let line = Line::through(&self.scorer, self.bounder, self.value + TOLERANCE);
+            let drawn_at = self.value;
+            let line = Line::through(&self.scorer, self.bounder, drawn_at + TOLERANCE);
             let bounder = self.bounder;
             let seen: Vec<_> =
                 boxes.par_iter().map_init(Tree::default, |tree, (_, held)| bounder.bound(held, &line, tree)).collect();
             let mut again = Vec::new();
             for ((known, held), seen) in boxes.drain(..).zip(seen) {
                 let Some(seen) = seen else { continue };
-                let mut better = false;
                 for (tally, at) in seen.choices {
                     let value = self.scorer.value(tally);
                     if value > self.value {
-                        (self.value, self.at, better) = (value, at, true);
+                        (self.value, self.at) = (value, at);
                     }
                 }
                 match seen.split {
@@ -147,8 +147,10 @@ impl Search<'_> {
                         self.pushed += 1;
                         self.open.push(Open { bound, number: self.pushed, held, split });
                     }
-                    // Its bound is the utility of a choice. When that is the new best, the box may hold a better one.
-                    None if better => again.push((known, held)),
+                    // The choice furthest above the line need not have the highest utility of those above it. So a box is
+                    // done only when its furthest choice is not above the line it was drawn at; when the best has risen
+                    // since, whichever box of this round it came from, the box is looked at again under the new line.
+                    None if self.value > drawn_at => again.push((known, held)),
                     None => {}
                 }
             }
