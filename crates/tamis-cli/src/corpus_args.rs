@@ -172,7 +172,8 @@ pub(crate) struct TextArgs {
     /// Count only the terms of this file, one in each line.
     #[arg(long, value_name = "FILE")]
     vocabulary: Option<PathBuf>,
-    /// About how much memory the counts may take; beyond it rare terms are pruned while counting.
+    /// About how much memory the counts may take. Where documents are kept (fit, rank, inspect), more is an error that says
+    /// what is needed; `tamis count` keeps none, and beyond the bound prunes rare terms.
     #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = size)]
     memory: usize,
 }

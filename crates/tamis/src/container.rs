@@ -216,8 +216,12 @@ pub(crate) struct Container {
 }
 
 impl Container {
-    /// Whether a file begins as one of ours, and of which kind it is.
+    /// Whether a file begins as one of ours, and of which kind it is. A pipe is not looked into: what is read from it to
+    /// recognise it would be missing when it is read as a corpus.
     pub(crate) fn kind_of(path: &Path) -> Option<String> {
+        if !std::fs::metadata(path).ok()?.is_file() {
+            return None;
+        }
         let mut head = [0; 16];
         io::Read::read_exact(&mut File::open(path).ok()?, &mut head).ok()?;
         Self::kind_of_bytes(&head)

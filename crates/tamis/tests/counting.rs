@@ -93,29 +93,40 @@ fn a_contingency_folded_in_chunks_is_the_contingency_of_the_counts() {
 
 #[test]
 fn a_memory_bound_prunes_rare_terms_and_says_so_whatever_the_threads() {
-    let options = CountOptions { memory: 760_000, ..CountOptions::default() };
+    let options = CountOptions { memory: 200_000, ..CountOptions::default() };
     let run = |threads| {
-        with_threads(threads, || count(Box::new(InMemory(many(4000).into_iter())), &options, &Silent).unwrap())
+        let source = Box::new(InMemory(many(4000).into_iter()));
+        with_threads(threads, || count_contingency(source, Counted::All, &options, &Silent).unwrap())
     };
     let ((one, report), (three, same)) = (run(1), run(3));
     assert!(one == three);
     assert_eq!(report.pruned, same.pruned);
     assert!(report.pruned.rounds > 0 && report.pruned.terms > 0 && report.pruned.short_by > 0);
-    let full = counted(many(4000), &CountOptions::default());
-    assert!(one.matrix.entries() < full.matrix.entries());
-    assert_eq!(one.lengths, full.lengths, "lengths count pruned tokens too");
-    let (kept, all) = (Contingency::of(&one), Contingency::of(&full));
-    for (id, term) in one.vocabulary.iter().enumerate() {
-        let (short, whole) = (kept.df()[id], all.df()[full.vocabulary.id(term).unwrap() as usize]);
+    let all = Contingency::of(&counted(many(4000), &CountOptions::default()));
+    assert!(one.terms() < all.terms() && one.documents() == all.documents() && one.tokens() == all.tokens());
+    for (id, term) in one.vocabulary().iter().enumerate() {
+        let (short, whole) = (one.df()[id], all.df()[all.vocabulary().id(term).unwrap() as usize]);
         assert!(short <= whole && whole - short <= report.pruned.short_by, "{term}: {short} of {whole}");
     }
+    assert!(u64::from(report.pruned.short_by) <= one.documents(), "no term misses more documents than there are");
 }
 
+/// Documents are whole or refused with what they need; a bound that is just enough gives what no bound gives.
 #[test]
-fn documents_that_do_not_fit_at_all_are_refused() {
-    let options = CountOptions { memory: 50_000, ..CountOptions::default() };
-    let error = count(Box::new(InMemory(many(4000).into_iter())), &options, &Silent).unwrap_err();
-    assert!(error.to_string().ends_with("even without their words; raise the bound"), "{error}");
+fn documents_that_do_not_fit_are_refused_with_what_they_need() {
+    let run = |threads, memory| {
+        let options = CountOptions { memory, ..CountOptions::default() };
+        let source = Box::new(InMemory(many(40_000).into_iter()));
+        with_threads(threads, || count(source, &options, &Silent))
+    };
+    let messages = [1, 3].map(|threads| run(threads, 1 << 20).unwrap_err().to_string());
+    assert_eq!(messages[0], messages[1]);
+    let needed: usize = messages[0].split(" need ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(messages[0].contains("40000 documents with"), "{}", messages[0]);
+    let (counts, report) = run(3, needed << 20).unwrap();
+    assert_eq!(report.pruned.terms, 0);
+    assert!(counts == counted(many(40_000), &CountOptions::default()));
+    run(3, (needed - 1) << 20).unwrap_err();
 }
 
 #[test]

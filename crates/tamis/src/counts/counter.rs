@@ -35,7 +35,8 @@ pub enum Counted {
 pub struct CountOptions {
     /// Text to terms.
     pub text: TextOptions,
-    /// About how many bytes the counts may take; beyond it, rare terms are pruned while counting.
+    /// About how many bytes the counts may take. With documents ([`count`]) more is an error that says what is needed; a
+    /// contingency ([`count_contingency`]) keeps no documents, and beyond the bound its rare terms are pruned.
     pub memory: usize,
     /// Only these terms are counted; lengths still count every token (method 6).
     pub vocabulary: Option<Arc<Vocabulary>>,
@@ -67,13 +68,14 @@ pub struct CountReport {
     pub pruned: Pruned,
 }
 
-/// Counts a whole corpus, documents and all.
+/// Counts a whole corpus, documents and all; nothing is pruned.
 pub fn count(
     source: Box<dyn Batches>,
     options: &CountOptions,
     progress: &dyn Progress,
 ) -> Result<(Counts, CountReport)> {
     let mut merger = run(source, options, progress, Mode::Keep)?;
+    merger.check_fit()?;
     let counts = merger.drain();
     Ok((counts, CountReport { skipped: merger.skipped, pruned: merger.pruned }))
 }
@@ -246,11 +248,7 @@ fn work(number: usize, shared: &Shared, options: &CountOptions, private: usize, 
             state.pending.remove(&next)
         } {
             state.next += 1;
-            if let Err(error) = state.merger.add(counted) {
-                drop(state);
-                shared.fail(sequence, error);
-                return Ok(());
-            }
+            state.merger.add(counted);
         }
         shared.merged.notify_all();
         // A worker stuck on a heavy batch must not make the others pile up results without bound.

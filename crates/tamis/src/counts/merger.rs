@@ -17,7 +17,7 @@ use crate::{Error, Result};
 /// What becomes of documents once they are counted.
 #[derive(Clone, Copy)]
 pub(super) enum Mode {
-    /// Their rows are kept.
+    /// Their rows are kept. What does not fit is an error, never less than was asked for.
     Keep,
     /// Their rows are folded into a contingency whenever they take `chunk` bytes.
     Fold { chunk: usize, only_training: bool },
@@ -67,7 +67,7 @@ enum Numbers {
 ///
 /// As a rule a batch stays in its worker's numbers until the corpus has ended, and its terms are looked at once, when
 /// their final places are known: the names of all workers are sorted together, and no shared numbers are needed. Where
-/// terms may have to be numbered anew (after pruning or a fold) or left out (a user's vocabulary), every batch is
+/// terms may have to be numbered anew (after a fold) or left out (a user's vocabulary), every batch is
 /// translated as it comes.
 pub(super) struct Merger {
     text: Arc<TextOptions>,
@@ -82,6 +82,8 @@ pub(super) struct Merger {
     entries: usize,
     documents: usize,
     translate_at_once: bool,
+    /// The rows did not fit: from then on they are only measured, so that the error can say what they need.
+    outgrown: bool,
     label_indices: Vec<u32>,
     label_offsets: Vec<usize>,
     lengths: Vec<u32>,
@@ -158,6 +160,7 @@ impl Merger {
             batches: Vec::new(),
             entries: 0,
             documents: 0,
+            outgrown: false,
             label_indices: Vec::new(),
             label_offsets: vec![0],
             lengths: Vec::new(),
@@ -171,7 +174,7 @@ impl Merger {
         }
     }
 
-    pub(super) fn add(&mut self, batch: Tallied) -> Result<()> {
+    pub(super) fn add(&mut self, batch: Tallied) {
         let worker = batch.worker;
         self.add_rows(worker, &batch.new_terms, batch.rows);
         let labels = &mut self.labels[worker];
@@ -206,11 +209,29 @@ impl Merger {
                 if self.outgrows(0, chunk) {
                     self.fold();
                 }
-                Ok(())
             }
-            Mode::Keep if self.outgrows(self.fixed_bytes(), self.memory) => self.prune(),
-            Mode::Keep => Ok(()),
+            Mode::Keep => {
+                if !self.outgrown && self.outgrows(self.fixed_bytes(), self.memory) {
+                    self.settle(|_| true);
+                    self.batches.clear();
+                    (self.outgrown, self.translate_at_once) = (true, true);
+                }
+            }
         }
+    }
+
+    /// What the rows need where they did not fit.
+    pub(super) fn check_fit(&self) -> Result<()> {
+        if !self.outgrown {
+            return Ok(());
+        }
+        let needed = (self.fixed_bytes() + self.row_bytes(0, 0)).div_ceil(1 << 20);
+        let reason = format!(
+            "{} documents with {} distinct terms need {needed} MB; raise the bound, or count fewer terms",
+            self.documents,
+            self.term_names.len()
+        );
+        Err(Error::invalid("memory", format!("{} MB", self.memory >> 20), reason))
     }
 
     fn add_rows(&mut self, worker: usize, new_terms: &Names, mut rows: Rows) {
@@ -236,7 +257,9 @@ impl Merger {
         }
         self.entries += rows.entries();
         self.documents += rows.len();
-        self.batches.push((numbers, rows));
+        if !self.outgrown {
+            self.batches.push((numbers, rows));
+        }
     }
 
     /// Puts batches into the shared numbers.
@@ -251,82 +274,30 @@ impl Merger {
         }
     }
 
-    /// What pruning can free, with this many names outside the shared numbering.
-    fn prunable_bytes(&self, other_names: usize, other_text: usize) -> usize {
+    /// What the rows and their terms take, with this many names outside the shared numbering.
+    fn row_bytes(&self, other_names: usize, other_text: usize) -> usize {
         let names = self.term_names.names();
         self.entries * 8 + (names.len() + other_names) * NAME_BYTES + names.text_bytes(0) + other_text
     }
 
-    /// Whether pruning or folding has to free something. Counted from lengths, not allocations, so that it is the same
+    /// Whether the rows must be folded, or do not fit. Counted from lengths, not allocations, so that it is the same
     /// for any threads; the workers' tables have their own share of the bound.
     fn outgrows(&mut self, fixed: usize, bound: usize) -> bool {
         if !self.translate_at_once {
             // Names that several workers know count several times: what is small enough like that is small enough.
             let names = self.terms.iter().map(|t| t.names.len() - t.settled).sum();
             let text = self.terms.iter().map(|t| t.names.text_bytes(t.settled)).sum();
-            if fixed + self.prunable_bytes(names, text) <= bound {
+            if fixed + self.row_bytes(names, text) <= bound {
                 return false;
             }
             self.terms.iter_mut().for_each(|t| t.settle(&mut self.term_names));
         }
-        fixed + self.prunable_bytes(0, 0) > bound
+        fixed + self.row_bytes(0, 0) > bound
     }
 
-    /// What every document takes, pruned or not.
+    /// What every document takes beside its terms.
     fn fixed_bytes(&self) -> usize {
         self.documents * 16 + self.label_indices.len() * 4 + self.lengths.len() * 32 + self.id_bytes
-    }
-
-    /// Drops terms in at most `level` documents, for the lowest level that frees a quarter of the bound.
-    fn prune(&mut self) -> Result<()> {
-        if self.fixed_bytes() > self.memory / 2 {
-            return Err(Error::invalid(
-                "memory",
-                format!("{} MB", self.memory >> 20),
-                format!("{} documents do not fit, even without their words; raise the bound", self.lengths.len()),
-            ));
-        }
-        self.settle(|_| true);
-        let mut df = vec![0u32; self.term_names.len()];
-        for (_, rows) in &self.batches {
-            for row in 0..rows.len() {
-                rows.for_each(row, |term, _| df[term as usize] += 1);
-            }
-        }
-        // Entries by document frequency: dropping level L frees 8 bytes for each of them.
-        let highest = df.iter().copied().max().unwrap_or(0) as usize;
-        let mut entries_at = vec![0usize; highest + 1];
-        for &df in &df {
-            entries_at[df as usize] += df as usize;
-        }
-        let surplus = (self.prunable_bytes(0, 0) + self.fixed_bytes()).saturating_sub(self.memory / 4 * 3);
-        let mut freed = 0;
-        let mut level = 0;
-        while freed < surplus && level < highest {
-            level += 1;
-            // A term's name and number take about 48 bytes over all tables.
-            freed += entries_at[level] * 8 + entries_at[level] / level * 48;
-        }
-        let mut names = Interner::default();
-        let mut place = vec![UNKNOWN; df.len()];
-        for id in (0..df.len() as u32).filter(|&id| df[id as usize] > level as u32) {
-            place[id as usize] = names.intern(self.term_names.name(id));
-        }
-        self.pruned.rounds += 1;
-        self.pruned.terms += (df.len() - names.len()) as u64;
-        self.pruned.short_by += level as u32;
-        for (_, rows) in &mut self.batches {
-            *rows = rows.map(|term| Some(place[term as usize]).filter(|&new| new != UNKNOWN));
-        }
-        self.entries = self.batches.iter().map(|(_, rows)| rows.entries()).sum();
-        for translation in &mut self.terms {
-            for shared in translation.shared.iter_mut().filter(|s| **s < REFUSED) {
-                *shared = place[*shared as usize];
-            }
-        }
-        self.term_names = names;
-        self.translate_at_once = true;
-        Ok(())
     }
 
     /// The rows so far as counts; the merge starts afresh.
@@ -440,6 +411,8 @@ impl Merger {
             self.pruned.rounds += 1;
             self.pruned.short_by += level;
         }
+        // A term cannot have missed more documents than there are.
+        self.pruned.short_by = self.pruned.short_by.min(u32::try_from(total.documents()).unwrap_or(u32::MAX));
         self.folded = Some(total);
     }
 }
