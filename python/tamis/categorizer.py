@@ -37,6 +37,9 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         Which number of features is taken: the one that did best, or the smallest that loses no more than ``loss``.
     loss : float, default=None
         R-precision that ``prefer="small"`` may lose; 0.005 when None.
+    unlabelled : {"negative", "ignore"}, default="negative"
+        What documents with an empty list of labels are: documents of none of the labels, or documents that nobody labelled, which are
+        left out.
     threshold : str, default=None
         Such as ``rcut(1)``, ``scut``; with a taxonomy also ``tsa``, ``rbf``, ``exact``, ``greedy-exact``.
     calibrate : {"platt", "isotonic"}, default=None
@@ -107,6 +110,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         effort="usual",
         prefer="best",
         loss=None,
+        unlabelled="negative",
         threshold=None,
         calibrate=None,
         folds=None,
@@ -140,6 +144,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         self.effort = effort
         self.prefer = prefer
         self.loss = loss
+        self.unlabelled = unlabelled
         self.threshold = threshold
         self.calibrate = calibrate
         self.folds = folds
@@ -183,6 +188,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
             "effort": self.effort,
             "prefer": self.prefer,
             "loss": self.loss,
+            "unlabelled": self.unlabelled,
             "threshold": self.threshold,
             "calibrate": self.calibrate,
             "folds": None if self.folds is None else _inputs.whole("folds", self.folds),

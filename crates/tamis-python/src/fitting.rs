@@ -69,5 +69,6 @@ pub(crate) fn without_words(assignments: Csr<()>, names: Option<Vocabulary>) -> 
         ids: (0..documents).map(|row| row.to_string()).collect(),
         parts: vec![None; documents],
         dates: vec![None; documents],
+        fingerprints: Vec::new(),
     }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use tamis::classify::{Fitted, Linear, LinearParts, Outputs, Store, Weighter, Weighting, Weights};
 use tamis::corpus::Body;
 use tamis::counts::Vocabulary;
-use tamis::model::{Model, ModelParts, Ranker, TrainingSummary};
+use tamis::model::{Model, ModelParts, Ranker, Seen, TrainingSummary};
 use tamis::terms::TextOptions;
 use tamis::threshold::{Threshold, Thresholds};
 
@@ -417,6 +417,7 @@ fn large() -> Model {
             quality: Vec::new(),
             folds: 0,
         },
+        seen: Seen::default(),
     })
     .expect("parts that belong together")
 }

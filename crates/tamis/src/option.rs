@@ -43,6 +43,7 @@ pub const OPTIONS: &[&str] = &[
     "to_prefix",
     "to_separator",
     "tokens_field",
+    "unlabelled",
     "values",
 ];
 

@@ -38,7 +38,7 @@ fn totals(folder: &str, options: &ReadOptions) -> Option<Totals> {
             let part = match document.part {
                 Some(Part::Train) => 0,
                 Some(Part::Test) => 1,
-                None => 2,
+                _ => 2,
             };
             totals.train += u64::from(part == 0);
             totals.test += u64::from(part == 1);

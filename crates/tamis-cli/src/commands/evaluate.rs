@@ -52,6 +52,12 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let quality = judge(&model, &args.corpus, &args.read, &options, global)?;
     let resampling = Resampling { seed: global.seed(), ..Resampling::default() };
     let report = quality.report(args.per_label, args.intervals.then_some(&resampling))?;
+    if !report.never_decided.is_empty() {
+        let names: Vec<&str> = report.never_decided.iter().take(5).map(String::as_str).collect();
+        let more = if report.never_decided.len() > names.len() { ", …" } else { "" };
+        let (n, names) = (report.never_decided.len(), names.join(", "));
+        tracing::warn!("{n} labels of these documents were given to none of them: {names}{more}");
+    }
     if report.zero_divisions > 0 {
         tracing::info!("0/0 was taken as 0 {} times", report.zero_divisions);
     }
@@ -93,6 +99,14 @@ pub(super) fn judge(
             if quality.unseen.len() > 5 { ", …" } else { "" }
         );
     }
+    // A few repeated documents are in every corpus.
+    if let Some(share) = quality.trained_on.filter(|&share| share > 0.05) {
+        tracing::warn!(
+            "about {:.0} % of these documents were trained on: new documents will be labelled less well than these \
+             (`tamis split` keeps some apart)",
+            100.0 * share
+        );
+    }
     if quality.without_known_word > 0 {
         tracing::warn!("{} documents have no word that the model knows", quality.without_known_word);
     }
@@ -114,6 +128,9 @@ fn measures(report: &QualityReport) -> Rows {
     for (name, value) in report.measures.iter().filter_map(|(name, value)| Some((name, (*value)?))) {
         let interval = report.intervals.as_ref().and_then(|all| all.iter().find(|i| i.0 == *name));
         push(name, format!("{value:.4}"), interval.map(|i| i.1));
+    }
+    if let Some(baseline) = &report.baseline {
+        push(&format!("P@1 of always {}", baseline.label), format!("{:.4}", baseline.share), None);
     }
     rows
 }

@@ -7,7 +7,7 @@ use tamis::classify::ClassifierSpec;
 use tamis::features::search::Budget;
 use tamis::features::{Selector, Size};
 use tamis::hierarchy::Taxonomy;
-use tamis::model::{Deciding, Effort, FitOptions, FrontierPoint, Prefer, Ranker, Trained};
+use tamis::model::{Deciding, Effort, FitOptions, FrontierPoint, Prefer, Ranker, Trained, Unlabelled};
 use tamis::threshold::CalibrationMethod;
 
 use super::hierarchy::HierarchyArgs;
@@ -46,6 +46,10 @@ pub(crate) struct Args {
     /// R-precision that --prefer small may lose; 0.005 when not given.
     #[arg(long, value_name = "L")]
     loss: Option<f64>,
+    /// What training documents without a label are: negative (of none of the labels) or ignore (left out). Must be said where all
+    /// others have one label.
+    #[arg(long, value_name = "negative|ignore", value_parser = str::parse::<Unlabelled>)]
+    unlabelled: Option<Unlabelled>,
     /// How labels are decided, such as rcut(1), scut, pcut, fixed(0), none (`tamis list thresholds`); along a taxonomy by
     /// tsa, rbf, exact or greedy-exact.
     #[arg(long, value_name = "NAME", value_parser = str::parse::<Deciding>)]
@@ -83,6 +87,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         effort: args.effort,
         prefer: args.prefer,
         loss: args.loss,
+        unlabelled: args.unlabelled,
         threshold: args.threshold,
         calibrate: args.calibrate,
         folds: args.folds,
@@ -131,6 +136,10 @@ fn facts(trained: &Trained) -> Rows {
         (Ranker::Along(_), Some(taxonomy)) => fact("nodes", nodes(taxonomy)),
         _ => fact("labels", grouped(model.labels.len() as u64)),
     }
+    if let Some(label) = model.majority() {
+        let share = f64::from(summary.label_documents[label as usize]) / summary.documents as f64;
+        fact("largest label", format!("{}, {:.1} % of documents", model.labels.name(label), 100.0 * share));
+    }
     fact("features", format!("{} of {}", grouped(model.terms.len() as u64), grouped(summary.vocabulary as u64)));
     match &model.ranker {
         Ranker::Along(filter) => {
@@ -147,7 +156,7 @@ fn facts(trained: &Trained) -> Rows {
     }
     fact("threshold", model.deciding());
     for (measure, value) in &summary.quality {
-        fact(&format!("{measure}, {}-fold cross-validation", summary.folds), format!("{value:.4}"));
+        fact(&format!("{measure}, {}", summary.measured_by()), format!("{value:.4}"));
     }
     if let Some(report) = &trained.thresholds {
         fact("F1@micro where thresholds were tuned", format!("{:.4}", report.f_micro));

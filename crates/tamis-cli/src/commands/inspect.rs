@@ -61,10 +61,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let n = |n: usize| grouped(n as u64);
     fact("format", corpus.to_string());
     fact("documents", n(summary.documents));
-    if summary.train + summary.test > 0 {
-        let unused = summary.documents - summary.train - summary.test;
+    if summary.train + summary.validation + summary.test > 0 {
+        let unused = summary.documents - summary.train - summary.validation - summary.test;
+        let tuned = if summary.validation > 0 { format!("{} validation, ", n(summary.validation)) } else { String::new() };
         let rest = if unused > 0 { format!(", {} in neither part", n(unused)) } else { String::new() };
-        fact("given split", format!("{} train, {} test{rest}", n(summary.train), n(summary.test)));
+        fact("given split", format!("{} train, {tuned}{} test{rest}", n(summary.train), n(summary.test)));
     }
     if let Some((first, last)) = &summary.dates {
         fact("dates", format!("{first} to {last}"));
@@ -224,7 +225,7 @@ fn model_file(path: &Path, format: Format, global: &Global) -> anyhow::Result<()
     }
     fact("seed", summary.seed.to_string());
     for (measure, value) in &summary.quality {
-        fact(&format!("{measure}, {}-fold cross-validation", summary.folds), format!("{value:.4}"));
+        fact(&format!("{measure}, {}", summary.measured_by()), format!("{value:.4}"));
     }
     for reason in &summary.choices {
         fact("why", reason.clone());

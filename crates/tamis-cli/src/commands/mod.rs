@@ -17,6 +17,7 @@ mod merge;
 mod rank;
 mod report;
 mod serve;
+mod split;
 mod study;
 mod synth;
 
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     Demo(demo::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
+    Split(split::Args),
     Synth(synth::Args),
     Count(count::Args),
     Merge(merge::Args),
@@ -62,6 +64,7 @@ impl Command {
             Self::Demo(args) => demo::run(args, global),
             Self::Inspect(args) => inspect::run(args, global),
             Self::Convert(args) => convert::run(args, global),
+            Self::Split(args) => split::run(args, global),
             Self::Synth(args) => synth::run(args, global),
             Self::Count(args) => count::run(args, global),
             Self::Merge(args) => merge::run(args),

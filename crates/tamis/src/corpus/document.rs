@@ -12,8 +12,39 @@ use crate::terms::TEXT_FIELD;
 pub enum Part {
     /// Counted and trained on.
     Train,
+    /// Choices and thresholds are tuned on it; nothing is trained on it.
+    Validation,
     /// Kept for evaluation.
     Test,
+}
+
+/// A hash by folded multiplication, as in wyhash: eight bytes for each multiplication.
+#[derive(Default)]
+struct Fingerprint(u64);
+
+impl Fingerprint {
+    fn word(&mut self, word: u64) {
+        let product = u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xa076_1d64_78bd_642f;
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+
+    /// Adds bytes and how many they are; no bytes change nothing.
+    fn add(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let mut chunks = bytes.chunks_exact(8);
+        for chunk in &mut chunks {
+            // Chunks of eight are eight long.
+            self.word(u64::from_le_bytes(chunk.try_into().unwrap_or_default()));
+        }
+        let mut last = [0; 8];
+        last[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
+        self.word(u64::from_le_bytes(last));
+        self.word(bytes.len() as u64);
+        // 0 says that there was nothing.
+        self.0 = self.0.max(1);
+    }
 }
 
 /// What a document says.
@@ -30,6 +61,25 @@ pub enum Body<'a> {
 }
 
 impl Body<'_> {
+    /// A number that tells documents apart, the same on every machine and in every version; 0 for one without content. Models
+    /// keep some of them, so this never changes.
+    pub fn fingerprint(&self) -> u64 {
+        let mut print = Fingerprint::default();
+        match self {
+            Self::Text(text) => print.add(text.as_bytes()),
+            Self::Tokens(tokens) => tokens.iter().for_each(|token| print.add(token.as_bytes())),
+            Self::Counts(terms) => terms.iter().for_each(|(term, count)| {
+                print.add(term.as_bytes());
+                print.add(&count.to_le_bytes());
+            }),
+            Self::Fields(fields) => fields.iter().filter(|(_, text)| !text.is_empty()).for_each(|(name, text)| {
+                print.add(name.as_bytes());
+                print.add(text.as_bytes());
+            }),
+        }
+        print.0
+    }
+
     /// The running text of a field; a text without a name is the field `text`.
     #[inline]
     pub fn field(&self, name: &str) -> Option<&str> {

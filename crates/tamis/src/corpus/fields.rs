@@ -214,8 +214,9 @@ pub(crate) fn part_of(value: &str) -> Result<Option<Part>, String> {
     match value.trim().to_ascii_lowercase().as_str() {
         "train" | "training" => Ok(Some(Part::Train)),
         "test" | "testing" => Ok(Some(Part::Test)),
-        "" | "none" | "dev" | "valid" | "validation" | "unused" | "not-used" => Ok(None),
-        _ => Err(format!("must be train or test, found {}", quoted(value))),
+        "validation" | "val" | "valid" | "dev" | "development" => Ok(Some(Part::Validation)),
+        "" | "none" | "unused" | "not-used" => Ok(None),
+        _ => Err(format!("must be train, validation or test, found {}", quoted(value))),
     }
 }
 

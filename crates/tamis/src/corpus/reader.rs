@@ -126,10 +126,18 @@ impl Corpus {
 
     /// Hands every document to `each`, in order. A malformed record stops the walk or is counted, as
     /// [`ReadOptions::on_error`] says; a corpus without any document is an error.
-    pub fn for_each(&self, mut each: impl FnMut(Document<'_>) -> Result<()>) -> Result<Tally> {
+    pub fn for_each(&self, each: impl FnMut(Document<'_>) -> Result<()>) -> Result<Tally> {
+        self.walk(self.batches()?, each)
+    }
+
+    /// The same with the texts that terms are made of ([`Corpus::batches_for`]).
+    pub fn for_each_of(&self, text: &TextOptions, each: impl FnMut(Document<'_>) -> Result<()>) -> Result<Tally> {
+        self.walk(self.batches_for(text)?, each)
+    }
+
+    fn walk(&self, mut batches: Box<dyn Batches>, mut each: impl FnMut(Document<'_>) -> Result<()>) -> Result<Tally> {
         let mut tally = Tally::default();
         let mut failure = None;
-        let mut batches = self.batches()?;
         let on_error = batches.on_error();
         while let Some(batch) = batches.next_batch()? {
             batch.visit(&mut |document| {

@@ -91,6 +91,7 @@ pub(super) struct Merger {
     id_bytes: usize,
     parts: Vec<Option<Part>>,
     dates: Vec<Option<String>>,
+    fingerprints: Vec<u64>,
     pub(super) folded: Option<Contingency>,
     pub(super) skipped: Skipped,
     pub(super) pruned: Pruned,
@@ -168,6 +169,7 @@ impl Merger {
             id_bytes: 0,
             parts: Vec::new(),
             dates: Vec::new(),
+            fingerprints: Vec::new(),
             folded: None,
             skipped: Skipped::default(),
             pruned: Pruned::default(),
@@ -202,6 +204,7 @@ impl Merger {
             self.ids.extend(batch.ids);
             self.parts.extend(batch.parts);
             self.dates.extend(batch.dates);
+            self.fingerprints.extend(batch.fingerprints);
         }
         let mode = self.mode;
         match mode {
@@ -297,7 +300,7 @@ impl Merger {
 
     /// What every document takes beside its terms.
     fn fixed_bytes(&self) -> usize {
-        self.documents * 16 + self.label_indices.len() * 4 + self.lengths.len() * 32 + self.id_bytes
+        self.documents * 16 + self.label_indices.len() * 4 + self.lengths.len() * 40 + self.id_bytes
     }
 
     /// The rows so far as counts; the merge starts afresh.
@@ -335,6 +338,7 @@ impl Merger {
             ids: std::mem::take(&mut self.ids),
             parts: std::mem::take(&mut self.parts),
             dates: std::mem::take(&mut self.dates),
+            fingerprints: std::mem::take(&mut self.fingerprints),
         }
     }
 

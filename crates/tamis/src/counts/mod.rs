@@ -8,6 +8,7 @@ mod folds;
 mod interner;
 mod merger;
 mod names;
+mod parting;
 mod split;
 mod stratify;
 mod summary;
@@ -24,6 +25,7 @@ pub use csr::Csr;
 pub use file::CountsFile;
 pub use folds::CrossValidation;
 pub(crate) use interner::Interner;
+pub use parting::{PartBy, Parting};
 pub use split::{Split, SplitPlan};
 pub use summary::{Duplicates, LabelSize, Spread, Summary};
 pub use view::{CsrView, Documents, Entries, Number, Offset, UnorderedView};
@@ -57,6 +59,9 @@ pub struct Counts {
     pub parts: Vec<Option<Part>>,
     /// The date of each document, where the corpus has one; dates sort as text.
     pub dates: Vec<Option<String>>,
+    /// What tells documents apart ([`Body::fingerprint`](crate::corpus::Body::fingerprint)); empty where counts did not come from
+    /// documents.
+    pub fingerprints: Vec<u64>,
 }
 
 impl Counts {
@@ -86,6 +91,14 @@ impl Counts {
         if self.parts.iter().all(Option::is_none) { self.rows() } else { self.part(Part::Train) }
     }
 
+    /// The documents on which what is learned from `rows` is to be tuned: the validation part, where the corpus gives one and it is
+    /// not learned from.
+    pub fn validation_for(&self, rows: &[usize]) -> Vec<usize> {
+        let validation = self.part(Part::Validation);
+        let learned_from = rows.iter().any(|&row| self.parts[row] == Some(Part::Validation));
+        if learned_from { Vec::new() } else { validation }
+    }
+
     /// The given documents as a corpus of its own; vocabulary and labels stay as they are.
     pub fn select(&self, rows: &[usize]) -> Self {
         Self {
@@ -98,6 +111,7 @@ impl Counts {
             ids: rows.iter().map(|&r| self.ids[r].clone()).collect(),
             parts: rows.iter().map(|&r| self.parts[r]).collect(),
             dates: rows.iter().map(|&r| self.dates[r].clone()).collect(),
+            fingerprints: rows.iter().filter_map(|&r| self.fingerprints.get(r).copied()).collect(),
         }
     }
 
@@ -124,6 +138,7 @@ impl Counts {
             ids: self.ids.clone(),
             parts: self.parts.clone(),
             dates: self.dates.clone(),
+            fingerprints: self.fingerprints.clone(),
         }))
     }
 
@@ -161,6 +176,7 @@ impl Counts {
             ids: (1..=documents.len()).map(|i| i.to_string()).collect(),
             parts: vec![None; documents.len()],
             dates: vec![None; documents.len()],
+            fingerprints: Vec::new(),
             vocabulary: Arc::new(vocabulary),
             labels: Arc::new(labels),
             matrix,

@@ -184,7 +184,7 @@ fn given(counts: &Counts, rows: &[usize]) -> Result<Split> {
 }
 
 /// The numbers below `n` in random order (Fisher and Yates). Written out, so that no library update changes a split.
-fn shuffled(n: usize, seed: u64, stream: u64) -> Vec<usize> {
+pub(super) fn shuffled(n: usize, seed: u64, stream: u64) -> Vec<usize> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(stream);
     let mut order: Vec<usize> = (0..n).collect();

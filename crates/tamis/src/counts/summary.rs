@@ -63,6 +63,9 @@ pub struct Summary {
     pub documents: usize,
     /// In the train part of the given split.
     pub train: usize,
+    /// In its validation part.
+    #[serde(default)]
+    pub validation: usize,
     /// In the test part of the given split.
     pub test: usize,
     /// First and last date, where there are dates.
@@ -130,7 +133,7 @@ impl Summary {
         counts.matrix.indices().iter().for_each(|&t| df[t as usize] += 1);
         let mut both = vec![[false; 2]; counts.labels.len()];
         for row in 0..n {
-            if let Some(part) = counts.parts[row] {
+            if let Some(part @ (Part::Train | Part::Test)) = counts.parts[row] {
                 labels_of(row).iter().for_each(|&l| both[l as usize][usize::from(part == Part::Test)] = true);
             }
         }
@@ -138,6 +141,7 @@ impl Summary {
         Self {
             documents: n,
             train: counts.part(Part::Train).len(),
+            validation: counts.part(Part::Validation).len(),
             test: counts.part(Part::Test).len(),
             dates: dates().min().cloned().zip(dates().max().cloned()),
             labels: counts.labels.len(),

@@ -117,6 +117,7 @@ pub(super) struct Tallied {
     pub(super) ids: Vec<String>,
     pub(super) parts: Vec<Option<Part>>,
     pub(super) dates: Vec<Option<String>>,
+    pub(super) fingerprints: Vec<u64>,
     pub(super) new_terms: Names,
     pub(super) new_labels: Names,
     pub(super) skipped: Skipped,
@@ -239,6 +240,7 @@ impl Worker {
         }
         out.label_ends.push(out.labels.len());
         out.ids.push(document.id.as_ref().to_owned());
+        out.fingerprints.push(document.body.fingerprint());
         out.parts.push(document.part);
         out.dates.push(document.date.as_ref().map(|d| d.as_ref().to_owned()));
     }

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::assignment::{CoOccurrence, Confusion, Tally, compare};
 use super::hierarchical::{Ancestry, HierarchicalTally};
 use super::ranking;
-use super::totals::{LAST_LABEL, Layout, MeasureValue, Record, Totals, event, is_document_wise, of_event, takes_part};
+use super::totals::{
+    LAST_LABEL, Layout, MeasureValue, Record, Totals, event, is_agreed_nothing, is_document_wise, of_event, takes_part,
+};
 use super::{Beta, Family, Measure};
 use crate::classify::Scored;
 use crate::{Error, Result};
@@ -361,6 +363,9 @@ fn ascending<'a>(labels: &'a [u32], buffer: &'a mut Vec<u32>) -> &'a [u32] {
 /// The value of a document-wise measure for a document that takes part; 0/0 = 0.
 pub(super) fn document_value(measure: Measure, ranked: &[Scored], truth: &[u32], own: &Tally, labels: usize) -> f64 {
     let exact = || Some(f64::from(u8::from(own.wrong + own.missed == 0)));
+    if is_agreed_nothing(measure, own) {
+        return 1.0;
+    }
     let value = match measure {
         Measure::RPrec => ranking::r_precision(ranked, truth),
         Measure::Ap | Measure::Map => ranking::average_precision(ranked, truth),

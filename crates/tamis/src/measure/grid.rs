@@ -36,12 +36,8 @@ impl EvaluationGrid {
             return Err(Error::invalid("measures", m, "needs a taxonomy, and there is none"));
         }
         let document_wise: Vec<Measure> = measures.iter().copied().filter(|&m| is_document_wise(m)).collect();
-        let average = |m: &Measure| match m {
-            Measure::Precision(a) | Measure::Recall(a) | Measure::F(_, a) | Measure::Jaccard(a) => Some(*a),
-            _ => None,
-        };
-        let needs = |wanted: Average| measures.iter().filter_map(average).any(|a| a == wanted);
-        let width = if needs(Average::Macro) { trained.len() } else { usize::from(needs(Average::Micro)) };
+        let needs = |wanted: Average| measures.iter().any(|m| m.average() == Some(wanted));
+        let width = if needs(Average::Macro) || needs(Average::Present) { trained.len() } else { usize::from(needs(Average::Micro)) };
         let sums = places * document_wise.len();
         let labels = trained.len();
         let layout = Layout { measures: measures.to_vec(), document_wise, labels, trained, hierarchical: false };

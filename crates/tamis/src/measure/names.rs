@@ -16,20 +16,43 @@ pub enum Average {
     Micro,
     /// The mean over labels with a training document.
     Macro,
+    /// The mean over labels that a judged document has or was given, as scikit-learn's macro averages are when it is not told
+    /// the labels: a label that the documents lack does not count.
+    Present,
     /// The mean over documents.
     Samples,
+    /// The same, where no label answered with no label counts as 1, not as 0/0 = 0.
+    Documents,
 }
 
 impl Average {
-    /// All three.
-    pub const ALL: [Self; 3] = [Self::Micro, Self::Macro, Self::Samples];
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Micro, Self::Macro, Self::Present, Self::Samples, Self::Documents];
 
     /// Its name, after the `@`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Micro => "micro",
             Self::Macro => "macro",
+            Self::Present => "present",
             Self::Samples => "samples",
+            Self::Documents => "documents",
+        }
+    }
+
+    /// Whether it is a mean over documents.
+    pub fn is_over_documents(self) -> bool {
+        matches!(self, Self::Samples | Self::Documents)
+    }
+
+    /// The same mean by the other convention, where there are two: labels without a document, documents without a label.
+    pub fn other_convention(self) -> Option<Self> {
+        match self {
+            Self::Micro => None,
+            Self::Macro => Some(Self::Present),
+            Self::Present => Some(Self::Macro),
+            Self::Samples => Some(Self::Documents),
+            Self::Documents => Some(Self::Samples),
         }
     }
 }
@@ -70,13 +93,13 @@ pub enum Measure {
     SubsetAccuracy,
     /// `HammingLoss`.
     HammingLoss,
-    /// `Precision@micro`, `@macro`, `@samples`.
+    /// `Precision@micro` and the other averages.
     Precision(Average),
-    /// `Recall@micro`, `@macro`, `@samples`.
+    /// `Recall@micro` and the other averages.
     Recall(Average),
     /// `F1@micro`, `F0.5@macro` …
     F(Beta, Average),
-    /// `Jaccard@micro`, `@macro`, `@samples`.
+    /// `Jaccard@micro` and the other averages.
     Jaccard(Average),
     /// `hP`.
     HierarchicalPrecision,
@@ -122,6 +145,30 @@ impl Measure {
             Self::HierarchicalF(_) => 19,
         };
         &REGISTRY[row]
+    }
+
+    /// How it is put together, where it is an average of set-based figures.
+    pub fn average(self) -> Option<Average> {
+        match self {
+            Self::Precision(a) | Self::Recall(a) | Self::F(_, a) | Self::Jaccard(a) => Some(a),
+            _ => None,
+        }
+    }
+
+    /// The same measure with another average; itself where it is none.
+    pub fn with_average(self, average: Average) -> Self {
+        match self {
+            Self::Precision(_) => Self::Precision(average),
+            Self::Recall(_) => Self::Recall(average),
+            Self::F(beta, _) => Self::F(beta, average),
+            Self::Jaccard(_) => Self::Jaccard(average),
+            other => other,
+        }
+    }
+
+    /// The same measure by the other convention for what is absent, where there are two ([`Average::other_convention`]).
+    pub fn other_convention(self) -> Option<Self> {
+        Some(self.with_average(self.average()?.other_convention()?))
     }
 
     /// What it needs to see.

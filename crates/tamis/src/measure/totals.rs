@@ -62,9 +62,10 @@ pub(super) struct Layout {
 /// Whether a measure is a mean of one value a document.
 pub(super) fn is_document_wise(measure: Measure) -> bool {
     match measure {
-        Measure::Precision(a) | Measure::Recall(a) | Measure::F(_, a) | Measure::Jaccard(a) => a == Average::Samples,
         Measure::Accuracy | Measure::SubsetAccuracy | Measure::HammingLoss => true,
-        other => other.family() == Family::Ranked,
+        other => {
+            other.average().map_or_else(|| other.family() == Family::Ranked, Average::is_over_documents)
+        }
     }
 }
 
@@ -267,9 +268,15 @@ impl Totals {
             return zero_for_none(of(&self.micro()));
         }
         let (mut labels, mut sum, mut undefined) = (0u64, 0.0, 0);
-        let tallies = self.tallies.iter().zip(&whole.tallies).zip(&layout.trained);
-        for ((tally, of_whole), trained) in tallies {
-            if !trained {
+        let nothing = Tally::default();
+        let known = self.tallies.iter().zip(&whole.tallies).zip(&layout.trained);
+        let unseen = whole.unseen.iter().map(|(label, of_whole)| (self.unseen.get(label).unwrap_or(&nothing), of_whole));
+        for ((tally, of_whole), trained) in known.chain(unseen.map(|pair| (pair, &false))) {
+            let counts = match average {
+                Average::Present => of_whole.support() + of_whole.decided() > 0,
+                _ => *trained,
+            };
+            if !counts {
                 continue;
             }
             let not_drawn = tally.support() == 0 && of_whole.support() > 0;
@@ -294,8 +301,14 @@ fn zero_for_none(value: Option<f64>) -> (Option<f64>, u64) {
     }
 }
 
+/// Whether a document has no label and was given none, in an average that takes this for right.
+pub(super) fn is_agreed_nothing(measure: Measure, own: &Tally) -> bool {
+    measure.average() == Some(Average::Documents) && own.decided() + own.support() == 0
+}
+
 pub(super) fn is_zero_by_zero(measure: Measure, own: &Tally) -> bool {
     match measure {
+        _ if is_agreed_nothing(measure, own) => false,
         Measure::Precision(_) => own.decided() == 0,
         Measure::Recall(_) => own.support() == 0,
         Measure::F(..) | Measure::Jaccard(_) => own.decided() + own.support() == 0,

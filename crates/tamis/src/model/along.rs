@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::fit::{NodesSeen, Trained, sorted};
-use super::{Model, ModelParts, Ranker, TrainingSummary};
+use super::{Model, ModelParts, Ranker, Seen, TrainingSummary};
 use crate::counts::Counts;
 use crate::hierarchy::progressive::{self, Answers, ProgressiveFit};
 use crate::hierarchy::{ProgressiveModel, ProgressiveOptions, Taxonomy};
@@ -101,9 +101,10 @@ pub(super) fn fit(
             classifier: options.classifier.clone(),
             seed: options.seed,
             choices,
-            folds: options.folds,
+            folds: if counts.validation_for(rows).is_empty() { options.folds } else { TrainingSummary::VALIDATED },
         },
         ranker: Ranker::Along(Box::new(filter)),
+        seen: Seen::of(counts, rows),
     })?;
     let nodes = Some(NodesSeen { without_documents, untunable, example });
     Ok(Trained { model, trials: Vec::new(), frontier: Vec::new(), thresholds: None, unchanged: None, nodes })

@@ -10,6 +10,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use super::fit::check;
 use crate::classify::sweep::{Prefixes, Task, means};
 use crate::classify::{ClassifierSpec, Scored};
 use crate::counts::{Contingency, Counts, CrossValidation, Split};
@@ -187,7 +188,7 @@ impl Heat<'_> {
         // values[candidate][selector][size] over folds.
         let mut values = vec![vec![vec![Vec::new(); sizes.len()]; selectors.len()]; candidates.len()];
         let mut longest = vec![vec![0; selectors.len()]; candidates.len()];
-        let folds = CrossValidation::random(counts, &self.rows, options.folds, options.seed);
+        let folds = folds(counts, &self.rows, options);
         let steps = (candidates.len() * selectors.len()) as u64;
         folds.run(stage, steps, progress, |_, Split { train, test }| {
             let task = Task { counts, train, test };
@@ -247,19 +248,58 @@ impl Heat<'_> {
     }
 }
 
+/// Folds of a heat. Few documents are stratified: drawn at random, a fold might leave no document of a label to learn from.
+fn folds<'a>(counts: &'a Counts, rows: &'a [usize], options: &ChooseOptions) -> CrossValidation<'a> {
+    const FEW: usize = 300;
+    if rows.len() < FEW {
+        CrossValidation::stratified(counts, rows, options.folds, options.seed)
+    } else {
+        CrossValidation::random(counts, rows, options.folds, options.seed)
+    }
+}
+
+/// Whether each fold leaves something to be learned.
+fn learnable(counts: &Counts, rows: &[usize], options: &ChooseOptions) -> Result<bool> {
+    Ok(folds(counts, rows, options).splits()?.iter().all(|split| check(counts, &split.train).is_ok()))
+}
+
+/// What is taken where nothing can be compared: the first classifier on all terms.
+fn too_few(documents: usize, options: &ChooseOptions) -> Result<Choice> {
+    let classifier = options.classifiers.first().ok_or_else(|| Error::data("no candidate to choose from"))?.clone();
+    let selector = match options.selectors.as_slice() {
+        [given] => given.clone(),
+        // A cut might leave no word of so few documents.
+        _ => "chi2max".parse()?,
+    };
+    let size = match options.sizes.as_slice() {
+        [size] => Some(*size),
+        _ => None,
+    };
+    let reason = format!(
+        "{documents} labelled documents are too few to compare candidates on: {classifier} on {} is taken.",
+        size.map_or("all terms".to_owned(), |size| format!("{size} terms of {selector}"))
+    );
+    Ok(Choice {
+        longest: None,
+        classifier,
+        selector,
+        size,
+        trials: Vec::new(),
+        frontier: Vec::new(),
+        reasons: vec![reason],
+    })
+}
+
 /// Chooses what was left open on (a sample of) the rows.
 pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress: &dyn Progress) -> Result<Choice> {
     let mut sample: Vec<usize> = rows.iter().copied().filter(|&r| !counts.assignments.range(r).is_empty()).collect();
-    if sample.len() < 2 * options.folds {
-        return Err(Error::data(format!(
-            "{} labelled documents are too few to choose by cross-validation; name the option `by`, the option `features` and the option `classifier`",
-            sample.len()
-        )));
-    }
     // Where all of them have the same labels, those without any are what they must be told from.
     let labels = |row: usize| counts.assignments.row_indices(row);
     if sample.windows(2).all(|w| labels(w[0]) == labels(w[1])) {
         sample = rows.to_vec();
+    }
+    if sample.len() < 2 * options.folds || !learnable(counts, &sample, options)? {
+        return too_few(sample.len(), options);
     }
     sample.shuffle(&mut ChaCha8Rng::seed_from_u64(options.seed));
     let first = |n: usize| {
@@ -306,7 +346,8 @@ pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress
     let walked = all.run("walking sizes", &candidates, &options.selectors, &sizes, progress)?;
     trials.extend(walked.iter().cloned());
     let winner = candidates.first().ok_or_else(|| Error::data("no candidate to choose from"))?;
-    decide(winner, trials, walked, options, most)
+    let validated = !counts.validation_for(rows).is_empty();
+    decide(winner, trials, walked, options, most, validated)
 }
 
 /// The candidates with the best trials, in the order they had; of equals the earlier ones.
@@ -325,6 +366,7 @@ fn decide(
     walked: Vec<Trial>,
     options: &ChooseOptions,
     counted: usize,
+    validated: bool,
 ) -> Result<Choice> {
     // Ties go to the earlier candidate, which is the smaller size.
     let best = walked
@@ -344,7 +386,7 @@ fn decide(
         .collect();
     let size = |t: &Trial| if t.all { "all terms".to_owned() } else { format!("{} terms", t.size) };
     let mut reasons = vec![format!(
-        "{} on {} with {} of {} reached R-precision {:.4} ± {:.4} in {}-fold cross-validation on {} labelled training documents, and came first \
+        "{} on {} with {} of {} reached R-precision {:.4} ± {:.4} {} {} labelled training documents, and came first \
          of {} trials in all.",
         best.classifier,
         best.terms,
@@ -352,7 +394,7 @@ fn decide(
         best.selector,
         best.mean,
         best.error,
-        options.folds,
+        if validated { "on the validation part, trained on".to_owned() } else { format!("in {}-fold cross-validation on", options.folds) },
         best.documents,
         trials.len()
     )];

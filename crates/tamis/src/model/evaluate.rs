@@ -4,10 +4,13 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::Model;
+use super::seen::SeenTally;
 use crate::corpus::{Batches, Document, Part, Peeked, Skipped};
 use crate::counts::Vocabulary;
 use crate::hierarchy::{GivenTaxonomy, Taxonomy};
-use crate::measure::{Ancestry, Beta, Evaluation, EvaluationOptions, LabelRow, Measure, Resampling, Tally};
+use crate::measure::{
+    Ancestry, Average, Beta, Evaluation, EvaluationOptions, LabelRow, Measure, MeasureValue, Resampling, Tally,
+};
 use crate::{Error, Progress, Result};
 
 /// How to evaluate a model.
@@ -31,12 +34,28 @@ pub struct Quality {
     pub unseen: Vec<(String, u64)>,
     /// Documents without any word that the model knows.
     pub without_known_word: u64,
+    /// About which share of the documents the model was trained on: what it says about them is no news. None where that is not
+    /// known.
+    pub trained_on: Option<f64>,
+    /// What answering the most frequent training label every time would reach.
+    pub baseline: Option<Baseline>,
     /// With a taxonomy: right, wrong and missed nodes of each level, roots first, ancestors included.
     pub levels: Vec<Tally>,
     /// Malformed records that were passed over.
     pub skipped: Skipped,
+    /// Whether averages were taken by both conventions because nobody asked for one.
+    both_conventions: bool,
     /// Names of all labels that numbers in the evaluation stand for.
     names: Vec<String>,
+}
+
+/// What answering one label every time would reach.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Baseline {
+    /// The most frequent label of the training documents.
+    pub label: String,
+    /// The share of judged documents that have it: its P@1.
+    pub share: f64,
 }
 
 /// The figures of an evaluation, for people and programs: the command, HTTP and Python print this.
@@ -52,6 +71,15 @@ pub struct QualityReport {
     /// 95 % intervals, where they were asked for.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_optional_map")]
     pub intervals: Option<Vec<(String, [f64; 2])>>,
+    /// What answering the most frequent training label every time would reach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Baseline>,
+    /// Labels that judged documents have and the model knows, and that it gave to none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub never_decided: Vec<String>,
+    /// About which share of the documents the model was trained on, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trained_on: Option<f64>,
     /// Labels unknown to the model, with how often they came.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
     pub unseen_labels: Vec<(String, u64)>,
@@ -144,8 +172,20 @@ impl Quality {
             evaluation.per_label().iter().map(row).collect()
         };
         let levels = || (1..).zip(&self.levels).map(|(level, t)| LevelQuality { level, decided: t.into() }).collect();
+        let values = evaluation.values();
+        // The second convention of an average is shown where it says something else.
+        let value_of = |measure| values.iter().find(|v| v.measure == measure).and_then(|v| v.value);
+        let says_more = |v: &&MeasureValue| {
+            !self.both_conventions
+                || !matches!(v.measure.average(), Some(Average::Present | Average::Documents))
+                || v.measure.other_convention().and_then(value_of) != v.value
+        };
+        let never = |r: &&LabelRow| r.trained && r.tally.support() > 0 && r.tally.decided() == 0;
         Ok(QualityReport {
-            measures: evaluation.values().iter().map(|v| (v.measure.to_string(), v.value)).collect(),
+            measures: values.iter().filter(says_more).map(|v| (v.measure.to_string(), v.value)).collect(),
+            baseline: self.baseline.clone(),
+            never_decided: evaluation.per_label().iter().filter(never).map(|r| self.name(r.label).to_owned()).collect(),
+            trained_on: self.trained_on,
             documents: evaluation.documents(),
             zero_divisions: evaluation.zero_divisions(),
             intervals: intervals.map(|all| all.iter().map(|i| (i.measure.to_string(), [i.low, i.high])).collect()),
@@ -166,6 +206,8 @@ struct Numbering<'m> {
     /// Node of each label and of each other.
     node_of: Vec<u32>,
     taxonomy: Option<Taxonomy>,
+    /// The most frequent label of the training documents.
+    majority: Option<u32>,
 }
 
 impl<'m> Numbering<'m> {
@@ -175,14 +217,15 @@ impl<'m> Numbering<'m> {
             Some(given) => Some(given.of(&model.labels)?),
         };
         let Some(taxonomy) = taxonomy else {
-            return Ok(Self { model, others: Vocabulary::default(), node_of: Vec::new(), taxonomy: None });
+            let (others, node_of) = (Vocabulary::default(), Vec::new());
+            return Ok(Self { model, others, node_of, taxonomy: None, majority: model.majority() });
         };
         let mut node_of = taxonomy.align(&model.labels)?;
         let others: Vec<u32> = taxonomy.nodes().filter(|&n| model.labels.id(taxonomy.id(n)).is_none()).collect();
         node_of.extend(&others);
         // Nodes are numbered in the order of their names.
         let others = Vocabulary::from_sorted(others.iter().map(|&n| taxonomy.id(n)));
-        Ok(Self { model, others, node_of, taxonomy: Some(taxonomy) })
+        Ok(Self { model, others, node_of, taxonomy: Some(taxonomy), majority: model.majority() })
     }
 
     /// How many numbers have a name from the start.
@@ -228,6 +271,9 @@ struct JudgedPart {
     levels: Vec<Tally>,
     unknown: Unknown,
     without_known_word: u64,
+    /// Documents with the most frequent training label.
+    with_majority: u64,
+    trained_on: SeenTally,
     /// A document that says which part it is in, where the first ones did not.
     late: Option<String>,
 }
@@ -276,12 +322,16 @@ impl Model {
             ancestry: numbering.ancestry(),
             ..EvaluationOptions::default()
         };
-        if !options.measures.is_empty() {
-            set_up.measures.clone_from(&options.measures);
-        } else if numbering.taxonomy.is_some() {
-            for name in ["hP", "hR", "hF1"] {
-                set_up.measures.push(name.parse()?);
+        if options.measures.is_empty() {
+            let averages = std::mem::take(&mut set_up.measures);
+            set_up.measures = averages.into_iter().flat_map(|m| [Some(m), m.other_convention()]).flatten().collect();
+            if numbering.taxonomy.is_some() {
+                for name in ["hP", "hR", "hF1"] {
+                    set_up.measures.push(name.parse()?);
+                }
             }
+        } else {
+            set_up.measures.clone_from(&options.measures);
         }
         let levels = vec![Tally::default(); numbering.taxonomy.as_ref().map_or(0, Taxonomy::height)];
         let mut whole = JudgedPart {
@@ -289,6 +339,8 @@ impl Model {
             levels: levels.clone(),
             unknown: Unknown::from(numbering.known()),
             without_known_word: 0,
+            with_majority: 0,
+            trained_on: SeenTally::default(),
             late: None,
         };
         let fresh = whole.evaluation.fresh();
@@ -301,6 +353,8 @@ impl Model {
             levels: levels.clone(),
             unknown: Unknown::from(numbering.known()),
             without_known_word: 0,
+            with_majority: 0,
+            trained_on: SeenTally::default(),
             late: None,
         };
         let parts = self.label_batches(Box::new(documents), start, |part: &mut JudgedPart, labeller, document| {
@@ -339,6 +393,12 @@ impl Model {
         Ok(Quality {
             names: names.chain(whole.unknown.names.iter().map(|(name, _)| name.clone())).collect(),
             unseen: unseen(&whole, &numbering),
+            trained_on: whole.trained_on.share(),
+            baseline: numbering.majority.map(|label| Baseline {
+                label: self.labels.name(label).to_owned(),
+                share: whole.with_majority as f64 / whole.evaluation.documents() as f64,
+            }),
+            both_conventions: options.measures.is_empty(),
             evaluation: whole.evaluation,
             without_known_word: whole.without_known_word,
             levels: whole.levels,
@@ -362,6 +422,8 @@ impl JudgedPart {
         let mut truth: Vec<u32> = document.labels.iter().map(AsRef::as_ref).map(number).collect();
         truth.sort_unstable();
         truth.dedup();
+        self.with_majority += u64::from(numbering.majority.is_some_and(|label| truth.binary_search(&label).is_ok()));
+        numbering.model.seen.look(document.body.fingerprint(), &mut self.trained_on);
         let found = labeller.label(&document.body);
         self.without_known_word += u64::from(!found.known);
         self.evaluation.add(found.ranked, found.decided, &truth);
@@ -379,6 +441,8 @@ impl JudgedPart {
         self.evaluation.merge(&next.evaluation)?;
         self.levels.iter_mut().zip(&next.levels).for_each(|(sum, more)| sum.merge(more));
         self.without_known_word += next.without_known_word;
+        self.with_majority += next.with_majority;
+        self.trained_on.merge(next.trained_on);
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Model, ModelParts, Ranker, TrainingSummary};
+use super::{Model, ModelParts, Ranker, Seen, TrainingSummary};
 use crate::atomic::AtomicFile;
 use crate::classify::{
     Classifier, Fitted, Knn, KnnOptions, Linear, LinearParts, Outputs, Problem, Store, Weighter, Weighting, Weights,
@@ -163,6 +163,9 @@ impl Model {
         if !self.neighbours.is_empty() {
             file.add("train ids", serde_json::to_vec(&self.neighbours).map_err(json)?);
         }
+        if !self.seen.fingerprints().is_empty() {
+            file.add_slice("seen", self.seen.fingerprints());
+        }
         file.append(numbers);
         Ok(file)
     }
@@ -192,6 +195,7 @@ impl Model {
             curves,
             calibration: meta.calibration,
             summary: meta.summary,
+            seen: Seen::from_fingerprints(if file.sections().any(|(name, _)| name == "seen") { file.slice::<u64>("seen")?.to_vec() } else { Vec::new() }),
         };
         Self::new(parts).map_err(|e| file.error(e.to_string()))
     }

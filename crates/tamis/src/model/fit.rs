@@ -1,6 +1,6 @@
 //! The one way from counts to a model.
 
-use super::options::Way;
+use super::options::{Unlabelled, Way};
 use super::{FitOptions, FrontierPoint, Model, Trial, along, flat};
 use crate::counts::{Counts, Vocabulary};
 use crate::hierarchy::pipeline::ScoreTable;
@@ -54,7 +54,11 @@ impl FitOptions {
         if rows.is_empty() {
             return Err(Error::data("there is no training document: the corpus is empty, or its train part is"));
         }
+        let labelled = self.labelled(counts, rows)?;
+        let rows = labelled.as_deref().unwrap_or(rows);
         let single_label = check(counts, rows)?;
+        let known = with_documents(counts, rows);
+        let counts = known.as_ref().unwrap_or(counts);
         if let Some(remark) = counts.without_terms(rows) {
             tracing::warn!("{remark}");
         }
@@ -71,8 +75,44 @@ impl FitOptions {
     }
 }
 
+impl FitOptions {
+    /// The documents to learn from without those to be ignored; none where that is all of them.
+    fn labelled(&self, counts: &Counts, rows: &[usize]) -> Result<Option<Vec<usize>>> {
+        let labels = |row: usize| counts.assignments.row_indices(row).len();
+        let without = rows.iter().filter(|&&row| labels(row) == 0).count();
+        if without == 0 || without == rows.len() {
+            return Ok(None);
+        }
+        let told = format!("{without} of {} training documents have no label", rows.len());
+        match self.unlabelled {
+            Some(Unlabelled::Ignore) => Ok(Some(rows.iter().copied().filter(|&row| labels(row) > 0).collect())),
+            Some(Unlabelled::Negative) => Ok(None),
+            // One label and others that came without are how a label is learned against the rest.
+            None if rows.iter().any(|&row| labels(row) > 1) || counts.labels.len() == 1 => {
+                tracing::warn!(
+                    "{told}, and are taken for documents of none of the labels; the option `unlabelled=ignore` leaves them out"
+                );
+                Ok(None)
+            }
+            None => Err(Error::data(format!(
+                "{told}, and all others have one: the option `unlabelled=ignore` leaves them out, the option \
+                 `unlabelled=negative` takes them for documents of none of the labels"
+            ))),
+        }
+    }
+}
+
+/// The corpus with labels of these documents only, where it has others: a label that only test documents have is nothing
+/// that a model can know.
+fn with_documents(counts: &Counts, rows: &[usize]) -> Option<Counts> {
+    let mut seen = vec![false; counts.labels.len()];
+    rows.iter().flat_map(|&row| counts.assignments.row_indices(row)).for_each(|&label| seen[label as usize] = true);
+    let kept: Vec<u32> = (0..seen.len() as u32).filter(|&label| seen[label as usize]).collect();
+    (kept.len() < seen.len()).then(|| counts.with_labels(&kept))
+}
+
 /// Refuses what nothing can be learned from; tells whether every labelled document has one label.
-fn check(counts: &Counts, rows: &[usize]) -> Result<bool> {
+pub(super) fn check(counts: &Counts, rows: &[usize]) -> Result<bool> {
     let labels = |row: usize| counts.assignments.row_indices(row);
     let labelled = rows.iter().filter(|&&r| !labels(r).is_empty()).count();
     if labelled == 0 {

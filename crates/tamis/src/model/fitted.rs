@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::Labeller;
+use super::{Labeller, Seen};
 use super::labeller::Desk;
 use crate::classify::{Classifier, ClassifierSpec, Fitted, Query, Scored, Scratch};
 use crate::counts::Vocabulary;
@@ -39,11 +39,23 @@ pub struct TrainingSummary {
     pub choices: Vec<String>,
     /// Quality measured by cross-validation on the training documents: measure and value.
     pub quality: Vec<(String, f64)>,
-    /// Folds of that cross-validation; 0 when there was none.
+    /// Folds of that cross-validation; 0 when there was none, [`TrainingSummary::VALIDATED`] where the corpus's validation part
+    /// stood for it.
     pub folds: usize,
 }
 
 impl TrainingSummary {
+    /// The number of folds that says that quality was measured on the validation part.
+    pub const VALIDATED: usize = 1;
+
+    /// What quality was measured on.
+    pub fn measured_by(&self) -> String {
+        match self.folds {
+            Self::VALIDATED => "validation part".to_owned(),
+            folds => format!("{folds}-fold cross-validation"),
+        }
+    }
+
     /// The name and version of this program.
     pub(super) fn this_program() -> String {
         format!("tamis {}", env!("CARGO_PKG_VERSION"))
@@ -102,6 +114,8 @@ pub struct ModelParts {
     pub calibration: Option<Calibration>,
     /// How it came about.
     pub summary: TrainingSummary,
+    /// Some of the documents it was trained on; empty in files of older programs.
+    pub seen: Seen,
 }
 
 /// A fitted model, ready to label documents. Its parts were checked and do not change; copies share them.
@@ -133,6 +147,16 @@ impl Deref for Model {
 }
 
 impl Model {
+    /// The label of most training documents, of equals the first; along a taxonomy of the nodes without others below.
+    pub fn majority(&self) -> Option<u32> {
+        let is_inner = |label: u32| match (&self.ranker, &self.taxonomy) {
+            (Ranker::Along(_), Some(taxonomy)) => !taxonomy.children(label).is_empty(),
+            _ => false,
+        };
+        let documents = self.summary.label_documents.iter().zip(0u32..).filter(|&(_, label)| !is_inner(label));
+        documents.filter(|(n, _)| **n > 0).max_by_key(|&(n, label)| (n, std::cmp::Reverse(label))).map(|(_, label)| label)
+    }
+
     /// A model of parts that belong together, or an error that says why they do not.
     pub fn new(parts: ModelParts) -> Result<Self> {
         let n = parts.terms.len();

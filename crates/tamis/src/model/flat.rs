@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::choose::{Choice, ChooseOptions, choose};
-use super::fit::{Trained, sorted};
-use super::{FitOptions, Model, ModelParts, Ranker, TrainingSummary};
+use super::fit::{Trained, check, sorted};
+use super::{FitOptions, Model, ModelParts, Ranker, Seen, TrainingSummary};
 use crate::classify::svm::Multi;
 use crate::classify::sweep::{Prefixes, Task, means};
 use crate::classify::{ClassifierSpec, Fitted, Problem, Scored, SvmOptions, rank_documents};
@@ -12,7 +12,7 @@ use crate::counts::{Contingency, Counts, CrossValidation};
 use crate::features::search::Budget;
 use crate::features::{LambdaOptions, Selector, Size, learn_lambda};
 use crate::hierarchy::Taxonomy;
-use crate::measure::{Beta, Evaluation, EvaluationOptions, Measure, ranking::r_precision};
+use crate::measure::{Beta, Evaluation, EvaluationOptions, LabelRow, Measure, ranking::r_precision};
 use crate::threshold::{Calibration, HeldOut, Threshold, Thresholds};
 use crate::{Error, Progress, Result, Silent};
 
@@ -37,6 +37,15 @@ pub(super) fn fit(
         let tuned = threshold.filter(Threshold::needs_held_out).map(|threshold| threshold.to_string());
         if let Some(what) = tuned.or(options.calibrate.map(|method| method.to_string())) {
             return Err(Error::invalid("folds", 0, format!("{what} is tuned by cross-validation; take 2 or more")));
+        }
+    }
+    let (folds, asked) = (usable_folds(counts, rows, folds, options.seed)?, folds);
+    if folds < asked && asked > 0 {
+        let tuned = threshold.filter(Threshold::needs_held_out).map(|threshold| threshold.to_string());
+        if let Some(what) = tuned.or(options.calibrate.map(|method| method.to_string())) {
+            let n = rows.len();
+            let reason = "training documents are too few to hold some of them out; add documents of each label";
+            return Err(Error::data(format!("{what} is tuned on held-out documents, and {n} {reason}")));
         }
     }
     let Choice { longest, classifier, selector, size, trials, frontier, mut reasons } =
@@ -66,7 +75,21 @@ pub(super) fn fit(
         }
     });
     let chosen = Chosen { counts, rows, selector: &selector, size, classifier: &classifier, budget: &options.budget };
-    let (held_out, quality) = chosen.cross_validate(folds, options.seed, progress)?;
+    let decide = if threshold.needs_held_out() { None } else { Some(Thresholds::untuned(threshold)?) };
+    let Validated { held_out, quality, never } = chosen.cross_validate(folds, options.seed, decide.as_ref(), progress)?;
+    if folds < asked {
+        reasons.push("The documents are too few to hold some of them out, so how good the model is is not known.".into());
+    }
+    if !never.is_empty() {
+        let some: Vec<&str> = never.iter().take(5).map(|&label| counts.labels.name(label)).collect();
+        let more = if never.len() > some.len() { ", …" } else { "" };
+        reasons.push(format!(
+            "{} of {} labels were never answered on held-out documents, although some have them: {}{more}.",
+            never.len(),
+            counts.labels.len(),
+            some.join(", ")
+        ));
+    }
     let (thresholds, mut curves, report) = if threshold.needs_held_out() {
         let tuned = threshold.tune(&held_out)?;
         (tuned.thresholds, tuned.curves, Some(tuned.report))
@@ -109,8 +132,13 @@ pub(super) fn fit(
             seed: options.seed,
             choices: reasons,
             quality,
-            folds: folds.min(rows.len()),
+            folds: match folds {
+                0 => 0,
+                _ if !counts.validation_for(rows).is_empty() => TrainingSummary::VALIDATED,
+                folds => folds.min(rows.len()),
+            },
         },
+        seen: Seen::of(counts, rows),
     })?;
     Ok(Trained { model, trials, frontier, thresholds: report, unchanged: None, nodes: None })
 }
@@ -249,6 +277,24 @@ fn terms(
     Ok((ranking.terms().to_vec(), reason))
 }
 
+/// So many folds, or none where the documents are too few: each fold must leave something to be learned.
+fn usable_folds(counts: &Counts, rows: &[usize], folds: usize, seed: u64) -> Result<usize> {
+    if folds == 0 || rows.len() < 2 {
+        return Ok(0);
+    }
+    let splits = CrossValidation::stratified(counts, rows, folds, seed).splits()?;
+    Ok(if splits.iter().all(|split| check(counts, &split.train).is_ok()) { folds } else { 0 })
+}
+
+/// What held-out documents say about what was chosen.
+struct Validated {
+    held_out: HeldOut,
+    /// Measure and value.
+    quality: Vec<(String, f64)>,
+    /// Labels that held-out documents have and none was given, where it is known what decides.
+    never: Vec<u32>,
+}
+
 /// What was chosen, to be measured.
 struct Chosen<'a> {
     counts: &'a Counts,
@@ -265,15 +311,18 @@ impl Chosen<'_> {
         &self,
         folds: usize,
         seed: u64,
+        decide: Option<&Thresholds>,
         progress: &dyn Progress,
-    ) -> Result<(HeldOut, Vec<(String, f64)>)> {
+    ) -> Result<Validated> {
         let Self { counts, rows, .. } = *self;
         let labels = counts.labels.len();
         let mut held_out = HeldOut::new(labels);
-        if folds.min(rows.len()) < 2 {
-            return Ok((held_out, Vec::new()));
+        if folds == 0 {
+            return Ok(Validated { held_out, quality: Vec::new(), never: Vec::new() });
         }
-        let measures = ["RPrec", "MAP", "P@1"].iter().map(|n| n.parse::<Measure>()).collect::<Result<Vec<_>>>()?;
+        let mut measures = ["RPrec", "MAP", "P@1"].iter().map(|n| n.parse::<Measure>()).collect::<Result<Vec<_>>>()?;
+        measures.extend(decide.map(|_| Measure::F1_MACRO));
+        let mut decided = Vec::new();
         let evaluation = EvaluationOptions { measures, labels, keep_documents: false, ..EvaluationOptions::default() };
         let mut evaluation = Evaluation::new(evaluation)?;
         let all = CrossValidation::stratified(counts, rows, folds, seed);
@@ -288,13 +337,18 @@ impl Chosen<'_> {
                     rank_documents(&fitted, &part, |_, ranked, truth| (ranked.to_vec(), truth.to_vec()))
                 {
                     held_out.add(fold, &ranked, &truth);
-                    evaluation.add(&ranked, &[], &truth);
+                    if let Some(thresholds) = decide {
+                        thresholds.decide_into(&ranked, &mut decided);
+                    }
+                    evaluation.add(&ranked, &decided, &truth);
                 }
             }
             progress.add(1);
             Ok(())
         })?;
         let quality = evaluation.values().into_iter().filter_map(|v| Some((v.measure.to_string(), v.value?))).collect();
-        Ok((held_out, quality))
+        let never = |r: &LabelRow| decide.is_some() && r.tally.support() > 0 && r.tally.decided() == 0;
+        let never = evaluation.per_label().iter().filter(|r| never(r)).map(|r| r.label).collect();
+        Ok(Validated { held_out, quality, never })
     }
 }

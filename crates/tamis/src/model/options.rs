@@ -13,9 +13,20 @@ use crate::features::{Selector, Size};
 use crate::hierarchy::pipeline::{self, Imbalance, Method, Utility};
 use crate::hierarchy::progressive::{Answers, NegativePolicy};
 use crate::hierarchy::{GivenTaxonomy, ProgressiveOptions, Taxonomy};
+use crate::named::named;
 use crate::terms::{TextChoices, TextOptions};
 use crate::threshold::{CalibrationMethod, Threshold};
 use crate::{Error, Result};
+
+named! {
+    /// What training documents without a label are.
+    pub enum Unlabelled ("meaning of documents without labels") {
+        /// Documents of none of the labels.
+        Negative = "negative",
+        /// Documents that nobody labelled: left out.
+        Ignore = "ignore",
+    }
+}
 
 /// How to fit. What is `None` is chosen by cross-validation, or by what the corpus is like.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +46,9 @@ pub struct FitOptions {
     pub loss: Option<f64>,
     /// Takes the terms as they were counted; else terms of fewer words may be chosen.
     pub terms_as_counted: bool,
+    /// What training documents without a label are. `None`: of none of the labels where others have several, and refused where
+    /// all others have one.
+    pub unlabelled: Option<Unlabelled>,
     /// What decides labels; `None`: one label for each document where every training document has one, else thresholds.
     pub threshold: Option<Deciding>,
     /// Probabilities from held-out scores.
@@ -65,6 +79,7 @@ impl Default for FitOptions {
             prefer: Prefer::default(),
             loss: None,
             terms_as_counted: false,
+            unlabelled: None,
             threshold: None,
             calibrate: None,
             folds: None,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::corpus::Part;
 use crate::counts::{Counts, Vocabulary};
 use crate::measure::significance::stream;
 use crate::{Error, Result};
@@ -29,6 +30,8 @@ pub struct Keep {
 impl Keep {
     /// The part of a corpus that takes part.
     pub fn apply(&self, mut counts: Counts, seed: u64) -> Result<Counts> {
+        // A study draws its own splits and tunes inside them: a validation part would be tuned on across all of them.
+        counts.parts.iter_mut().filter(|part| **part == Some(Part::Validation)).for_each(|part| *part = None);
         if !self.labels.is_empty() {
             for name in &self.labels {
                 if counts.labels.id(name).is_none() {

@@ -204,6 +204,7 @@ fn number(terms: &mut FxHashMap<String, u32>, term: &str) -> u32 {
 pub(super) fn part_name(part: Part) -> &'static str {
     match part {
         Part::Train => "train",
+        Part::Validation => "validation",
         Part::Test => "test",
     }
 }

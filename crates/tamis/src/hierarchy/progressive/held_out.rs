@@ -37,15 +37,17 @@ impl Scores {
         let taxonomy = documents.taxonomy();
         let nodes = taxonomy.len();
         let node_of = taxonomy.align(&counts.labels)?;
-        let truth = rows
+        let folds = CrossValidation::stratified(counts, rows, options.folds, options.seed);
+        let held_out = folds.held_out();
+        let truth = held_out
             .iter()
             .map(|&r| taxonomy.closure(counts.assignments.row_indices(r).iter().map(|&l| node_of[l as usize])))
             .collect();
         let mut place_of = vec![0; counts.len()];
-        rows.iter().enumerate().for_each(|(place, &row)| place_of[row] = place);
+        held_out.iter().enumerate().for_each(|(place, &row)| place_of[row] = place);
+        let documents = held_out.len();
         let mut scores =
-            Self { nodes, raw: vec![f32::NEG_INFINITY; rows.len() * nodes], fold_of: vec![0; rows.len()], truth };
-        let folds = CrossValidation::stratified(counts, rows, options.folds, options.seed);
+            Self { nodes, raw: vec![f32::NEG_INFINITY; documents * nodes], fold_of: vec![0; documents], truth };
         folds.run("scoring held-out documents", 1, progress, |fold, split| {
             let known = NodeDocuments::new(taxonomy, counts, &split.train)?;
             let (model, terms) = super::fit::train_nodes(&known, counts, options, &Stoppable(progress))?;

@@ -165,6 +165,7 @@ fn bare(counts: &Counts, rows: &[usize]) -> Counts {
         ids: vec![String::new(); rows.len()],
         parts: vec![None; rows.len()],
         dates: vec![None; rows.len()],
+        fingerprints: Vec::new(),
     }
 }
 
