@@ -175,3 +175,14 @@ fn pipes_are_read_once() {
         assert_eq!(String::from_utf8_lossy(&piped.stdout), from_file, "{command}: {}", stderr(&piped));
     }
 }
+
+#[test]
+fn of_two_labels_a_word_is_named_with_the_one_it_speaks_for() {
+    let folder = Folder::new();
+    folder.file("all.jsonl", lines("billing", "invoice", 12) + &lines("delivery", "paket", 30));
+    let ranked = folder.json("rank all.jsonl --by chi2max --top 2 --format json");
+    for entry in ranked["terms"].as_array().unwrap() {
+        let right = if entry["term"] == "paket" { "delivery" } else { "billing" };
+        assert_eq!(entry["label"], right, "{entry}");
+    }
+}

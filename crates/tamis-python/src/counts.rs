@@ -301,9 +301,9 @@ fn ranked<'py>(
     columns.set_item("score", ranking.scores()[..n].to_vec().into_pyarray(py))?;
     let df: Vec<i64> = terms.iter().map(|&t| i64::from(table.df()[t as usize])).collect();
     columns.set_item("df", df.into_pyarray(py))?;
-    let labels: Option<Vec<u32>> = match (label, ranking.labels()) {
-        (Some(label), _) => Some(vec![label; n]),
-        (None, labels) => labels.map(|l| l[..n].to_vec()),
+    let labels: Option<Vec<u32>> = match label {
+        Some(label) => Some(vec![label; n]),
+        None => (0..n).map(|at| ranking.speaks_for(at, table)).collect(),
     };
     if let Some(labels) = labels {
         columns.set_item("label", labels.iter().map(|&l| table.labels().name(l)).collect::<Vec<_>>())?;

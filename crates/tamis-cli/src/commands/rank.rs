@@ -162,7 +162,7 @@ fn entry(table: &Table, ranking: &Ranking, at: usize, label: Option<u32>) -> Val
         "score": ranking.scores()[at],
         "df": table.df()[term as usize],
     });
-    if let Some(label) = label.or_else(|| ranking.labels().map(|labels| labels[at])) {
+    if let Some(label) = label.or_else(|| ranking.speaks_for(at, table)) {
         let cell = table.cell(term, label);
         entry["label"] = json!(table.labels().name(label));
         for (name, count) in [("a", cell.a), ("b", cell.b), ("c", cell.c), ("d", cell.d)] {

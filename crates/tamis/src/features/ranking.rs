@@ -1,5 +1,7 @@
 //! Terms in order, best first; every size is a prefix.
 
+use crate::counts::Contingency;
+
 /// Terms best first with their scores: by score descending, then by document frequency descending, then by term
 /// ascending (method 2). The order is total, so a selection is the same on every machine and with any number of threads.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,6 +136,22 @@ impl Ranking {
     /// For a score pooled by max: the label that gave each term its maximum, the lowest number among equals.
     pub fn labels(&self) -> Option<&[u32]> {
         self.labels.as_deref()
+    }
+
+    /// The same for people: the label that a term speaks for. The label of the maximum may be one that the term hardly ever meets
+    /// (with two labels, χ² is the same for both); then it is the label of whose documents the largest share has the term.
+    pub fn speaks_for(&self, at: usize, table: &Contingency) -> Option<u32> {
+        let (label, term) = (self.labels.as_ref()?[at], self.terms[at]);
+        let cell = table.cell(term, label);
+        if cell.a * cell.d >= cell.b * cell.c {
+            return Some(label);
+        }
+        let share = |&label: &u32| {
+            let cell = table.cell(term, label);
+            cell.a / (cell.a + cell.c)
+        };
+        let met = table.meetings().row_indices(term as usize).iter().copied();
+        met.reduce(|best, other| if share(&other) > share(&best) { other } else { best }).or(Some(label))
     }
 
     /// The best `size` terms, or all when there are fewer.
