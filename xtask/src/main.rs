@@ -3,6 +3,7 @@
 //! ```text
 //! cargo xtask test [FILTER]   installs what the tests need and runs all of them
 //! cargo xtask bench NAME      prints a table: what was run, ours, peer, ratio
+//! cargo xtask torture         damaged input, kills and full disks: [--minutes N] [--seed S]
 //! cargo xtask wheel           builds the Python package into target/wheels
 //! cargo xtask docs            writes the pages that are made from the code; --check fails when they are stale
 //! ```
@@ -12,6 +13,7 @@ mod docs;
 mod markdown;
 mod run;
 mod test;
+mod torture;
 mod wheel;
 
 use anyhow::{Result, bail};
@@ -23,9 +25,10 @@ fn main() -> Result<()> {
         ["test", filter @ ..] => test::run(filter),
         ["bench"] => bench::list(),
         ["bench", name, rest @ ..] => bench::run(name, rest),
+        ["torture", rest @ ..] => torture::run(rest),
         ["wheel"] => wheel::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
-        _ => bail!("usage: cargo xtask test [FILTER] | bench [NAME] | wheel | docs [--check]"),
+        _ => bail!("usage: cargo xtask test [FILTER] | bench [NAME] | torture | wheel | docs [--check]"),
     }
 }
