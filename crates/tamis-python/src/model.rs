@@ -11,7 +11,7 @@ use pyo3::types::PyBytes;
 use rayon::prelude::*;
 use serde_json::json;
 use tamis::classify::{ClassifierSpec, Query, Scored};
-use tamis::corpus::Document;
+use tamis::corpus::{Document, Glance};
 use tamis::counts::{CountOptions, Documents, Entries, count};
 use tamis::hierarchy::GivenTaxonomy;
 use tamis::measure::{Measure, Resampling};
@@ -141,9 +141,9 @@ impl PyModel {
         how: Work,
     ) -> PyResult<(Self, String)> {
         let mut fitting: FitOptions = options(fitting)?;
-        let text = fitting.counting(&options::<TextChoices>(text)?).map_err(to_py)?;
         let documents = labelled(texts, &labels, &names)?;
-        let source = HeldTexts::of(&documents);
+        let (source, glance) = Glance::of(HeldTexts::of(&documents)).map_err(to_py)?;
+        let text = fitting.counting(&options::<TextChoices>(text)?, &glance).map_err(to_py)?;
         let trained = run(py, how, move |progress| {
             let (counts, _) = count(source, &CountOptions { text, ..CountOptions::default() }, progress)?;
             fitting.fit(&counts, &counts.rows(), progress)

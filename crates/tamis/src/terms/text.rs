@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{Block, Digits, Form, TEXT_FIELD, Unit};
 use super::languages::{SNOWBALL_DATE, stop_words};
-use super::{Analyzer, Words, expression};
-use crate::corpus::Body;
+use super::{Words, expression};
 use crate::{Error, Result};
 
 /// Most blocks of an expression.
@@ -82,42 +81,14 @@ impl TextOptions {
         fields
     }
 
-    /// The most words of a term, where all terms are of one block of words and n-grams begin with single words. Only such
-    /// options have narrower ones ([`TextOptions::narrowed`]).
-    pub fn longest_gram(&self) -> Option<usize> {
-        match self.blocks.as_slice() {
-            [block] if block.unit == Unit::Words && block.range.0 == 1 => Some(block.range.1),
-            _ => None,
+    /// The same with other blocks, which name no list of words that these do not.
+    pub(super) fn with_blocks(&self, blocks: Vec<Block>) -> Self {
+        let mut new = Self { blocks, ..self.clone() };
+        new.stop_words.retain(|name, _| new.blocks.iter().any(|block| block.stop.as_ref() == Some(name)));
+        if new.blocks.iter().all(|block| block.stem.is_none()) {
+            new.stem_date.clear();
         }
-    }
-
-    /// The same with n-grams of at most so many words; the same where there are no narrower ones.
-    pub fn narrowed(&self, longest: usize) -> Self {
-        let mut narrow = self.clone();
-        if self.longest_gram().is_some() {
-            narrow.blocks[0].range.1 = narrow.blocks[0].range.1.min(longest.max(1));
-        }
-        narrow
-    }
-
-    /// Which of the terms of these options are also terms of the narrowed ones. Words are joined by blanks, so that mostly tells;
-    /// scripts without blanks have longer terms instead, and there the narrowed options are asked what the term itself gives.
-    pub fn also_narrowed<'t>(&self, longest: usize, terms: impl Iterator<Item = &'t str>) -> Result<Vec<bool>> {
-        // Terms are stemmed already, and none is a stop word.
-        let mut plain = self.narrowed(longest);
-        plain.blocks.iter_mut().for_each(|block| (block.stem, block.stop) = (None, None));
-        plain.stop_words.clear();
-        let mut analyzer = Analyzer::new(&plain)?;
-        let mut units = Vec::new();
-        let also = |term: &str| {
-            if term.is_ascii() || term.contains(' ') {
-                return term.bytes().filter(|&b| b == b' ').count() < longest;
-            }
-            units.clear();
-            analyzer.analyze(&Body::Text(term.into()), |unit, _| units.push(unit));
-            units.iter().any(|&unit| analyzer.term(unit) == term)
-        };
-        Ok(terms.map(also).collect())
+        new
     }
 
     /// Whether it reads fields other than the text.
@@ -139,6 +110,11 @@ impl TextOptions {
     /// What stands before the terms of a block, so that blocks never share one; nothing where there is one block only.
     pub(super) fn mark(&self, block: usize) -> Option<char> {
         (self.blocks.len() > 1).then(|| char::from(1 + block as u8))
+    }
+
+    /// The term of a block as it is stored.
+    pub(crate) fn marked(&self, block: usize, plain: &str) -> String {
+        self.mark(block).map_or_else(|| plain.to_owned(), |mark| format!("{mark}{plain}"))
     }
 
     /// Whether terms do not read as they are stored.
