@@ -186,7 +186,7 @@ impl FitOptions {
     /// What is counted for a search over terms.
     const WIDEST: &str = "words(1-2)";
     /// The same in scripts that do not part words by blanks.
-    const WIDEST_WITHOUT_BLANKS: &str = "words+chars(1-2)";
+    const WIDEST_WITHOUT_BLANKS: &str = "words+chars(1-3)";
 
     /// Checks the options against each other, and tells which way they lead.
     pub(super) fn way(&self, counts: &Counts, rows: &[usize]) -> Result<Way> {

@@ -6,12 +6,12 @@ use crate::corpus::Body;
 use crate::{Error, Result};
 
 impl TextOptions {
-    /// The options worth comparing whose terms are all among those of these: n-grams of fewer words, and each block alone.
-    /// Narrower ones stand before wider ones, and these themselves are the last.
+    /// The options worth comparing whose terms are all among those of these: shorter n-grams (of characters at least pairs), and
+    /// each block alone. Narrower ones stand before wider ones, and these themselves are the last.
     pub fn narrower(&self) -> Vec<Self> {
         let shorter = |block: &Block| -> Vec<Block> {
             let (low, high) = block.range;
-            let least = if block.unit == Unit::Words { low } else { high };
+            let least = if block.unit == Unit::Words { low } else { low.max(2).min(high) };
             (least..=high).map(|high| Block { range: (low, high), ..block.clone() }).collect()
         };
         let (first, rest) = (&self.blocks()[0], &self.blocks()[1..]);
@@ -100,10 +100,10 @@ mod tests {
     fn narrower_options_end_with_the_widest() {
         let shown = |text: &str| options(text).narrower().iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(shown("words"), ["words"]);
-        assert_eq!(shown("words(1-3,stem=en)"), ["words", "words(1-2", "words(1-3"].map(|w| {
-            if w == "words" { "words(stem=english)".to_owned() } else { format!("{w},stem=english)") }
-        }));
-        assert_eq!(shown("chars(1-3)"), ["chars(1-3)"]);
+        let stems = ["words(stem=english)", "words(1-2,stem=english)", "words(1-3,stem=english)"];
+        assert_eq!(shown("words(1-3,stem=en)"), stems);
+        assert_eq!(shown("chars(1)"), ["chars(1)"]);
+        assert_eq!(shown("words+chars(1-3)"), ["words", "chars(1-2)", "chars(1-3)", "words+chars(1-3)"]);
         assert_eq!(
             shown("words(1-2)+chars(1-2)"),
             ["words", "words(1-2)", "chars(1-2)", "words+chars(1-2)", "words(1-2)+chars(1-2)"]

@@ -117,7 +117,7 @@ impl TextOptions {
         self.mark(block).map_or_else(|| plain.to_owned(), |mark| format!("{mark}{plain}"))
     }
 
-    /// Whether terms do not read as they are stored.
+    /// Whether terms carry the mark of a block, or are of a field.
     pub fn marks_terms(&self) -> bool {
         self.blocks.len() > 1 || self.blocks[0].field.is_some()
     }
@@ -129,12 +129,14 @@ impl TextOptions {
     }
 
     /// A term as it reads for people: `title:new york`, `‹␣th›` for characters, and `word [2]` where the second block has the
-    /// same field and kind as one before. Where all terms are of one block and of no field, it is the term itself.
+    /// same field and kind as one before. Where all terms are of one block and of no field, it is the term itself, with
+    /// visible blanks where it is of characters.
     pub fn shown<'t>(&self, term: &'t str) -> Cow<'t, str> {
         let (at, plain) = self.block_of(term);
         let block = &self.blocks[at];
         if !self.marks_terms() {
-            return Cow::Borrowed(plain);
+            let blanks = block.unit == Unit::Chars && plain.contains(' ');
+            return if blanks { Cow::Owned(plain.replace(' ', "␣")) } else { Cow::Borrowed(plain) };
         }
         let mut shown = Cow::Borrowed(plain);
         if block.unit == Unit::Chars {
@@ -291,7 +293,8 @@ mod tests {
         assert_eq!(options.shown(&term(1, "sea")), "title:sea");
         assert_eq!(options.shown(&term(2, " th")), "‹␣th›");
         assert_eq!(options.shown(&term(3, "new york")), "new york [4]");
-        assert_eq!(TextOptions::default().shown("sea"), "sea");
+        assert_eq!(TextOptions::default().shown("new york"), "new york");
+        assert_eq!("chars(3)".parse::<TextOptions>().unwrap().shown(" th"), "␣th");
     }
 
     #[test]
