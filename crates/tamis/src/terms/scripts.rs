@@ -88,6 +88,11 @@ pub(crate) fn is_dense(c: char) -> bool {
     matches!(class_of(c), Class::Pairs(_) | Class::Dictionary(_))
 }
 
+/// Whether a character is of a script whose words are in a dictionary.
+pub(super) fn needs_dictionary(c: char) -> bool {
+    matches!(class_of(c), Class::Dictionary(_))
+}
+
 /// Splits a part of the text into runs of one class.
 fn split(text: &str, start: usize, end: usize, mut visit: impl FnMut(Class, usize, usize)) {
     let mut begin = start;

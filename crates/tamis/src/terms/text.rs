@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{Block, Digits, Form, TEXT_FIELD, Unit};
 use super::languages::{SNOWBALL_DATE, stop_words};
+use super::scripts::needs_dictionary;
 use super::{Words, expression};
 use crate::{Error, Result};
 
@@ -27,12 +28,22 @@ pub struct TextOptions {
     stop_words: BTreeMap<String, Vec<String>>,
     /// The algorithms' date, [`SNOWBALL_DATE`] when the options were made; empty without stemming.
     stem_date: String,
+    /// Whether words were cut with dictionaries where scripts need them, by the build that made the options; none where no
+    /// block asks.
+    dictionaries: Option<bool>,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { blocks: vec![Block::words()], stop_words: BTreeMap::new(), stem_date: String::new() }
+        let blocks = vec![Block::words()];
+        Self { dictionaries: dictionaries(&blocks), blocks, stop_words: BTreeMap::new(), stem_date: String::new() }
     }
+}
+
+/// Whether this build has the dictionaries, where a block would look into them.
+fn dictionaries(blocks: &[Block]) -> Option<bool> {
+    let asks = |block: &Block| block.unit == Unit::Words && block.words == Words::Scripts;
+    blocks.iter().any(asks).then_some(cfg!(feature = "segmenter"))
 }
 
 impl TextOptions {
@@ -57,7 +68,7 @@ impl TextOptions {
         }
         let stems = blocks.iter().any(|block| block.stem.is_some());
         let stem_date = if stems { SNOWBALL_DATE } else { "" }.to_owned();
-        Ok(Self { blocks, stop_words: stop, stem_date })
+        Ok(Self { dictionaries: dictionaries(&blocks), blocks, stop_words: stop, stem_date })
     }
 
     /// Its blocks.
@@ -88,6 +99,7 @@ impl TextOptions {
         if new.blocks.iter().all(|block| block.stem.is_none()) {
             new.stem_date.clear();
         }
+        new.dictionaries = new.dictionaries.filter(|_| dictionaries(&new.blocks).is_some());
         new
     }
 
@@ -104,6 +116,18 @@ impl TextOptions {
                  some words may be stemmed differently",
                 self.stem_date
             )
+        })
+    }
+
+    /// Why this build cannot go on with these terms: they are of scripts whose words it would cut otherwise.
+    pub(crate) fn cut_otherwise<'t>(&self, mut terms: impl Iterator<Item = &'t str>) -> Option<&'static str> {
+        let has = self.dictionaries.filter(|&has| has != cfg!(feature = "segmenter"))?;
+        terms.any(|term| term.chars().any(needs_dictionary)).then_some(if has {
+            "its words of Thai, Lao, Khmer or Burmese were cut with dictionaries, which this build does not have (cargo \
+             feature `segmenter`): it would find other terms; take a build with them"
+        } else {
+            "its words of Thai, Lao, Khmer or Burmese were cut without dictionaries, and this build has them (cargo feature \
+             `segmenter`): it would find other terms; train or count again"
         })
     }
 
@@ -189,6 +213,8 @@ struct Current {
     stop_words: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     stem_date: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dictionaries: Option<bool>,
 }
 
 /// As files had them before there were expressions: one block, words by UAX 29 whatever the script.
@@ -222,7 +248,8 @@ pub(super) const OWN_LIST: &str = "@list";
 
 impl From<TextOptions> for Current {
     fn from(options: TextOptions) -> Self {
-        Self { terms: options.to_string(), stop_words: options.stop_words, stem_date: options.stem_date }
+        let TextOptions { stop_words, stem_date, dictionaries, .. } = options.clone();
+        Self { terms: options.to_string(), stop_words, stem_date, dictionaries }
     }
 }
 
@@ -230,8 +257,10 @@ impl TryFrom<Stored> for TextOptions {
     type Error = Error;
 
     fn try_from(stored: Stored) -> Result<Self> {
-        let (blocks, lists, stem_date) = match stored {
-            Stored::Current(now) => (expression::parse(&now.terms, &Block::of)?, now.stop_words, now.stem_date),
+        let (blocks, lists, stem_date, dictionaries) = match stored {
+            Stored::Current(now) => {
+                (expression::parse(&now.terms, &Block::of)?, now.stop_words, now.stem_date, now.dictionaries)
+            }
             Stored::Old(old) => {
                 let block = Block {
                     field: None,
@@ -246,10 +275,11 @@ impl TryFrom<Stored> for TextOptions {
                     stop: (!old.stop_words.is_empty()).then(|| OWN_LIST.to_owned()),
                     stem: old.stem,
                 };
-                (vec![block], BTreeMap::from([(OWN_LIST.to_owned(), old.stop_words)]), old.stem_date)
+                (vec![block], BTreeMap::from([(OWN_LIST.to_owned(), old.stop_words)]), old.stem_date, None)
             }
         };
-        Ok(Self { stem_date, ..Self::new(blocks, lists)? })
+        let new = Self::new(blocks, lists)?;
+        Ok(Self { stem_date, dictionaries: dictionaries.or(new.dictionaries), ..new })
     }
 }
 
@@ -295,6 +325,22 @@ mod tests {
         assert_eq!(options.shown(&term(3, "new york")), "new york [4]");
         assert_eq!(TextOptions::default().shown("new york"), "new york");
         assert_eq!("chars(3)".parse::<TextOptions>().unwrap().shown(" th"), "␣th");
+    }
+
+    #[test]
+    fn words_that_this_build_cuts_otherwise_are_refused() {
+        let has = cfg!(feature = "segmenter");
+        let stored = |terms: &str, dictionaries: bool| -> TextOptions {
+            serde_json::from_str(&format!(r#"{{"terms":"{terms}","dictionaries":{dictionaries}}}"#)).unwrap()
+        };
+        let thai = ["sea", "อาหาร"];
+        assert!(stored("words", !has).cut_otherwise(thai.into_iter()).unwrap().contains("`segmenter`"));
+        assert_eq!(stored("words", has).cut_otherwise(thai.into_iter()), None);
+        assert_eq!(stored("words", !has).cut_otherwise(["sea", "手机"].into_iter()), None);
+        // Who stores it: blocks that ask dictionaries, and only those.
+        let json = |terms: &str| serde_json::to_string(&terms.parse::<TextOptions>().unwrap()).unwrap();
+        assert!(json("words").contains(&format!("\"dictionaries\":{has}")));
+        assert!(!json("chars(1-2)").contains("dictionaries") && !json("words(kind=unicode)").contains("dictionaries"));
     }
 
     #[test]
