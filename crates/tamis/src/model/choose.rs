@@ -1,8 +1,8 @@
 //! Choosing terms, weighting, classifier, C, selector and size: many candidates on few documents, few on many.
 //!
-//! Three heats, each by cross-validated R-precision. In the first all candidates (what a term is × classifiers with their
+//! Heats, each by cross-validated R-precision. In the first all candidates (what a term is × classifiers with their
 //! vectors and C) run on a small sample; the best few run again on a larger one; the best of them walks the sizes of all
-//! selectors. The work is bounded by numbers of documents and candidates, never by the clock, so the same seed gives the same
+//! selectors; and where there are many more documents, C is set once more on all of them. The work is bounded by numbers of documents and candidates, never by the clock, so the same seed gives the same
 //! choice anywhere (successive halving: Jamieson & Talwalkar 2016).
 
 use rand::SeedableRng;
@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::classify::sweep::{Prefixes, Task, means};
-use crate::classify::{ClassifierSpec, Scored};
+use crate::classify::{ClassifierSpec, Scored, SvmOptions};
 use crate::counts::{Contingency, Counts, CrossValidation, Split};
 use crate::features::{Selector, rank_all};
 use crate::measure::ranking::r_precision;
@@ -62,6 +62,8 @@ pub struct ChooseOptions {
     pub few: usize,
     /// Most documents of the others: choosing needs fewer than training.
     pub documents: usize,
+    /// Most documents on which C is set once more, for the more there are, the smaller it should be; 0 leaves it out.
+    pub refined: usize,
     /// Candidates of the second heat.
     pub finalists: usize,
     /// Which size is taken.
@@ -96,6 +98,11 @@ impl ChooseOptions {
             folds: 3,
             few: 3000,
             documents: if effort == Effort::Thorough { 40_000 } else { 12_000 },
+            refined: match effort {
+                Effort::Quick => 0,
+                Effort::Usual => 60_000,
+                Effort::Thorough => 200_000,
+            },
             finalists: if effort == Effort::Thorough { 8 } else { 4 },
             prefer: Prefer::Best,
             loss: 0.005,
@@ -321,7 +328,25 @@ pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress
     trials.extend(walked.iter().cloned());
     let winner = candidates.first().ok_or_else(|| Error::data("no candidate to choose from"))?;
     let terms = Some(&views[winner.view]).filter(|view| !view.has.is_empty()).map(|view| view.text.clone());
-    decide(winner, terms, trials, walked, options)
+    let mut choice = decide(winner, terms, trials, walked, options)?;
+    if let ClassifierSpec::Svm(svm) = &choice.classifier
+        && options.classifiers.len() > 1
+        && sample.len().min(options.refined) > options.documents
+    {
+        let lower = |share: f64| {
+            let c = format!("{:.1e}", svm.c * share).parse().unwrap_or(svm.c);
+            Candidate { view: winner.view, classifier: ClassifierSpec::Svm(SvmOptions { c, ..svm.clone() }) }
+        };
+        let costs = [0.3, 0.55, 1.0].map(lower);
+        let size = choice.size.unwrap_or(usize::MAX);
+        let selector = std::slice::from_ref(&choice.selector);
+        let found = heat(options.refined).run("setting C", &costs, selector, &[size], progress)?;
+        let reached: Vec<String> = found.iter().map(|t| format!("{} {:.4}", t.classifier, t.mean)).collect();
+        choice.reasons.push(format!("C was set on {} documents: {}.", found[0].documents, reached.join(", ")));
+        choice.classifier = best_of(&costs, &found, 1).remove(0).classifier;
+        choice.trials.extend(found);
+    }
+    Ok(choice)
 }
 
 /// The candidates with the best trials, in the order they had; of equals the earlier ones.
