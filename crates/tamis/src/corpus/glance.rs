@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn most_letters_decide_about_blanks() {
-        assert!(Glance::of_text("手机很好 iPad").is_without_blanks());
+        assert!(Glance::of_text("手机很好用 iPad").is_without_blanks());
         assert!(!Glance::of_text("the iPhone, 手机 ").is_without_blanks());
         assert!(!Glance::default().is_without_blanks());
     }

@@ -2,8 +2,9 @@
 //!
 //! Heats, each by cross-validated R-precision. In the first all candidates (what a term is × classifiers with their
 //! vectors and C) run on a small sample; the best few run again on a larger one; the best of them walks the sizes of all
-//! selectors; and where there are many more documents, C is set once more on all of them. The work is bounded by numbers of documents and candidates, never by the clock, so the same seed gives the same
-//! choice anywhere (successive halving: Jamieson & Talwalkar 2016).
+//! selectors; and where there are many more documents, C is set once more on all of them. The work is bounded by numbers of
+//! documents and candidates, never by the clock, so the same seed gives the same choice anywhere (successive halving: Jamieson &
+//! Talwalkar 2016).
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
