@@ -22,6 +22,7 @@ Budget = tuple[float | None, int | None]
 Labelled = tuple[NDArray[np.float64] | None, NDArray[np.int64], NDArray[np.int32], NDArray[np.bool_]]
 Pairs = list[tuple[str, str | None]]
 Path = str | PathLike[str]
+Texts = list[str] | tuple[list[str], list[list[str | None]], int]
 
 def synth(shape: str, documents: int, seed: int) -> tuple[list[str], list[list[str]], list[bool]]: ...
 class Terms:
@@ -31,8 +32,10 @@ class Terms:
 
 def indicator_sets(y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None: ...
 def count_texts(
-    texts: list[str], text: str, vocabulary: Terms | None, memory: int, how: How
+    texts: Texts, text: str, vocabulary: Terms | None, memory: int, how: How
 ) -> tuple[Terms, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]] | None: ...
+def text_fields(text: str) -> list[str] | None: ...
+def with_language(texts: Texts, text: str) -> str | None: ...
 def row_codes(rows: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
 def rank_matrix(
     matrix: Matrix, labels: Sets, by: str, cut: int | None, size: int | None, budget: Budget, how: How
@@ -45,7 +48,7 @@ class Counts:
     terms: list[str]
     labels: list[str]
     @staticmethod
-    def of_texts(texts: list[str], labels: Sets, names: list[str], text: str, memory: int, how: How) -> Counts: ...
+    def of_texts(texts: Texts, labels: Sets, names: list[str], text: str, memory: int, how: How) -> Counts: ...
     @staticmethod
     def of_column(
         offsets: NDArray[np.int64],
@@ -87,10 +90,11 @@ class Counts:
 class Model:
     labels: list[str]
     features: list[str]
+    fields: list[str] | None
     about: str
     @staticmethod
     def fit_texts(
-        texts: list[str], labels: Sets, names: list[str], text: str, fitting: str, how: How
+        texts: Texts, labels: Sets, names: list[str], text: str, fitting: str, how: How
     ) -> tuple[Model, str]: ...
     @staticmethod
     def fit_matrix(
@@ -107,7 +111,7 @@ class Model:
     def from_bytes(bytes: bytes) -> Model: ...
     def to_bytes(self) -> bytes: ...
     def save(self, path: Path) -> None: ...
-    def texts(self, texts: list[str], absent: float | None, how: How) -> Labelled: ...
+    def texts(self, texts: Texts, absent: float | None, how: How) -> Labelled: ...
     def column(
         self, offsets: NDArray[np.int64], bytes: NDArray[np.uint8], absent: float | None, how: How
     ) -> Labelled: ...
@@ -204,7 +208,7 @@ class Study:
     ) -> Study: ...
     @staticmethod
     def on_texts(
-        plan: str, changes: list[str], texts: list[str], labels: Sets, names: list[str], taxonomy: Pairs | None,
+        plan: str, changes: list[str], texts: Texts, labels: Sets, names: list[str], taxonomy: Pairs | None,
         seed: int | None, how: How
     ) -> Study: ...
     def run(self, folder: Path | None, how: How) -> str: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -37,6 +38,58 @@ def how(estimator: Any = None, *, verbose: Any = False, n_jobs: int | None = Non
     return bool(verbose), int(n_jobs) if n_jobs is not None and n_jobs > 0 else 0
 
 
+#: Documents as the core takes them: strings, or the names of fields, their columns, and how many rows they have.
+Texts = list[str] | tuple[list[str], list[list[str | None]], int]
+
+
+def is_table(raw: Any) -> bool:
+    """Whether documents come as columns with names: a DataFrame, an Arrow table, or a dictionary of columns."""
+    return hasattr(raw, "columns") or hasattr(raw, "column_names") or isinstance(raw, Mapping)
+
+
+def columns(raw: Any, fields: list[str] | None) -> Texts:
+    """The columns of a table that the fields name; the column ``text`` where there are no fields."""
+    wanted = ["text"] if fields is None else fields
+    if not is_table(raw):
+        listed(raw)
+        raise ValueError(f"the terms read the fields {', '.join(wanted)}: give a DataFrame with these columns")
+    there = list(raw) if isinstance(raw, Mapping) else raw.column_names if hasattr(raw, "column_names") else list(raw.columns)
+    for name in wanted:
+        if name not in there:
+            listing = ", ".join(map(str, there)) or "none"
+            raise ValueError(f"there is no column {name!r}, which the terms read; there are: {listing}")
+    if fields is None:
+        return texts(_values(raw["text"]))
+    found = [[None if _is_missing(value) else _text(value, "utf-8", "strict") for value in _values(raw[name])] for name in wanted]
+    rows = {len(column) for column in found}
+    if len(rows) > 1:
+        raise ValueError(f"columns are of different lengths: {sorted(rows)}")
+    return wanted, found, rows.pop()
+
+
+def _values(column: Any) -> list:
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, method):
+            return getattr(column, method)()
+    return list(column)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"
+
+
+def rows(documents: Texts) -> int:
+    """How many documents there are."""
+    return documents[2] if isinstance(documents, tuple) else len(documents)
+
+
+def recognised(documents: Texts, text: str) -> str:
+    """Text options with the language of these documents, where it is to be recognised."""
+    if json.loads(text).get("language") != "auto":
+        return text
+    return json.dumps({**json.loads(text), "language": _core.with_language(documents, text)})
+
+
 def listed(raw: Any) -> list:
     """Raw documents as a list, whatever it holds."""
     if isinstance(raw, (str, bytes)):
@@ -53,8 +106,10 @@ def strings(documents: list, encoding: str = "utf-8", decode_error: str = "stric
     return [_text(document, encoding, decode_error) for document in documents]
 
 
-def texts(raw: Any, encoding: str = "utf-8", decode_error: str = "strict") -> list[str]:
-    """Raw documents as a list of strings."""
+def texts(raw: Any, encoding: str = "utf-8", decode_error: str = "strict", *, fields: list[str] | None = None) -> Texts:
+    """Raw documents as a list of strings, or as columns where there are fields."""
+    if fields is not None or is_table(raw):
+        return columns(raw, fields)
     documents = listed(raw)
     return documents if set(map(type, documents)) <= {str} else strings(documents, encoding, decode_error)
 
@@ -268,6 +323,7 @@ def text_parameters(source: Any) -> str:
             "digits": given["digits"],
             "stop_words": stop_words,
             "stem": given["stem"],
+            "language": given["language"],
             "ngrams": None if given["ngrams"] is None else whole("ngrams", given["ngrams"], 1),
             "char_ngrams": char_ngrams,
         }
@@ -284,6 +340,7 @@ TEXT_DEFAULTS = {
     "digits": "keep",
     "stop_words": None,
     "stem": None,
+    "language": None,
     "ngrams": 1,
     "char_ngrams": None,
 }

@@ -31,8 +31,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
     classifier : str, default=None
         Such as ``svm``, ``bayes``, ``knn(100)``.
     effort : {"quick", "usual", "thorough"}, default="usual"
-        How much work choosing may be. ``usual`` and ``thorough`` count pairs of words too where nothing is said about terms, and drop
-        them where single words do better.
+        How much work choosing may be. ``usual`` and ``thorough`` also try pairs of words, and characters where words
+        are not parted by blanks, where nothing is said about terms.
     prefer : {"best", "small"}, default="best"
         Which number of features is taken: the one that did best, or the smallest that loses no more than ``loss``.
     loss : float, default=None
@@ -68,7 +68,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         Bound of subset searches.
     random_state : int, default=1
         Seed.
-    terms, words, lowercase, min_length, max_length, digits, stop_words, stem, ngrams, char_ngrams :
+    terms, words, lowercase, min_length, max_length, digits, stop_words, stem, language, ngrams, char_ngrams :
         How text becomes terms, as for :class:`TextCounter`.
     n_jobs, verbose :
         Threads (all cores when None) and progress on standard error.
@@ -133,6 +133,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         digits="keep",
         stop_words=None,
         stem=None,
+        language=None,
         ngrams=None,
         char_ngrams=None,
         n_jobs=None,
@@ -167,6 +168,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         self.digits = digits
         self.stop_words = stop_words
         self.stem = stem
+        self.language = language
         self.ngrams = ngrams
         self.char_ngrams = char_ngrams
         self.n_jobs = n_jobs
@@ -174,7 +176,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
 
     def fit(self, raw_documents: Any, y: Any) -> TextCategorizer:
         """Fit; y is a label for each document, a list of labels for each, or an indicator matrix."""
-        documents = _inputs.texts(raw_documents)
+        text = _inputs.text_parameters(self)
+        documents = _inputs.texts(raw_documents, fields=_core.text_fields(text))
         labels = _inputs.labels(y, lists=True)
         _inputs.two_classes(labels, type(self).__name__)
         if isinstance(self.features, Integral) and self.features < 1:
@@ -207,7 +210,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
             "seed": 0 if self.random_state is None else _inputs.whole("random_state", self.random_state),
         }
         model, report = _core.Model.fit_texts(
-            documents, labels.sets, labels.names, _inputs.text_parameters(self), json.dumps(fitting), _inputs.how(self)
+            documents, labels.sets, labels.names, text, json.dumps(fitting), _inputs.how(self)
         )
         report = json.loads(report)
         self.trials_ = pd.DataFrame(report["trials"]).rename(columns={"size": "features", "mean": "RPrec"})
@@ -294,8 +297,16 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         """Whether each document has a word that the model knows."""
         return self._label(raw_documents, None)[3]
 
-    def explain(self, document: str, label: Any = None, top: int = 10) -> list[dict[str, Any]]:
+    def _texts(self, raw_documents: Any) -> Any:
+        return _inputs.texts(raw_documents, fields=self._model.fields)
+
+    def explain(
+        self, document: Any, label: Any = None, top: int = 10, spans: bool = False
+    ) -> list[dict[str, Any]]:
         """Why a document has its labels, or the best one when it has none.
+
+        A document is a string; where the terms read fields, a dictionary of them or a row of a DataFrame. With ``spans``, each
+        dictionary also says where in the text, or in the texts of the fields, the words are.
 
         For each label a dictionary: ``label``, ``score``, ``threshold``, ``decided``, ``bias``, the ``words`` that add most to
         the score (``word``, ``count``, ``adds``), and for a model of neighbours also ``neighbours``: the ids of training
@@ -303,7 +314,16 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "_model")
         name = None if label is None else str(label)
-        return self.answer([document], why=top, label=name)[0]["reasons"]
+        fields = self._model.fields
+        if fields is None:
+            documents: Any = [document]
+        else:
+            there = document if isinstance(document, dict) else dict(getattr(document, "items", dict)())
+            if not any(field in there for field in fields):
+                listing = ", ".join(map(str, there)) or "none"
+                raise ValueError(f"the terms read the fields {', '.join(fields)}, and the document has: {listing}")
+            documents = {field: [there.get(field)] for field in fields}
+        return self.answer(documents, why=top, label=name, spans=spans)[0]["reasons"]
 
     def answer(
         self,
@@ -337,7 +357,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         names = None if ids is None else [str(name) for name in ids]
         label = None if label is None else str(label)
         lines = self._model.answers(
-            _inputs.texts(raw_documents), names, best, ranked, why, label, spans, _inputs.how(self)
+            self._texts(raw_documents), names, best, ranked, why, label, spans, _inputs.how(self)
         )
         return [json.loads(line) for line in lines]
 
@@ -374,7 +394,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"y has {len(names)} columns, and the model has {len(self.classes_)} classes")
             names = [str(name) for name in self.classes_.tolist()]
         found = self._model.evaluate(
-            _inputs.texts(raw_documents),
+            self._texts(raw_documents),
             labels.sets,
             names,
             [str(measure) for measure in measures],
@@ -427,7 +447,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
 
     def _label(self, raw_documents: Any, absent: float | None) -> tuple:
         check_is_fitted(self, "_model")
-        return self._model.texts(_inputs.texts(raw_documents), absent, _inputs.how(self))
+        return self._model.texts(self._texts(raw_documents), absent, _inputs.how(self))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -183,8 +183,9 @@ def count(
     if paths is not None:
         core = _core.Counts.of_corpus(paths, _reading(reading), text, all_parts, memory, how)
     else:
-        raw = _inputs.texts(documents)
-        labels = _inputs.no_labels(len(raw)) if y is None else _inputs.labels(y, lists=True)
+        raw = _inputs.texts(documents, fields=_core.text_fields(text))
+        text = _inputs.recognised(raw, text)
+        labels = _inputs.no_labels(_inputs.rows(raw)) if y is None else _inputs.labels(y, lists=True)
         core = _core.Counts.of_texts(raw, labels.sets, labels.names, text, memory, how)
     return Counts(core.at_least(min_df) if min_df > 1 else core)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from numbers import Integral
 from typing import Any
 
@@ -22,7 +23,8 @@ class TextCounter(TransformerMixin, BaseEstimator):
     ----------
     terms : str, default=None
         What a term is, as one expression: ``"words(1-2)+chars(3-5)"``, ``"words(stem=english,stop=english)"``. The
-        parameters below are shorthand for it; with it, they hold for blocks that do not say otherwise.
+        parameters below are shorthand for it; with it, they hold for blocks that do not say otherwise. Blocks of fields, as in
+        ``"title:words(1-2)+body:words"``, read the columns of a DataFrame, an Arrow table or a dictionary.
     words : {"scripts", "unicode", "letters", "blanks"}, default=None
         What a word is: as each script has them (the default), by Unicode's rules alone, ``[A-Za-z]+``, or what stands
         between blanks.
@@ -36,6 +38,9 @@ class TextCounter(TransformerMixin, BaseEstimator):
         A language such as ``"english"``, a file with a word in each line, or the words themselves.
     stem : str, default=None
         Snowball stemmer such as ``"english"``.
+    language : str, default=None
+        Stop words and stemming of a language, where those are not said; ``"auto"`` recognises it from the first documents
+        fitted, and ``language_`` says what it took.
     ngrams : int, default=1
         Word n-grams of 1 to this many words.
     char_ngrams : tuple (low, high), default=None
@@ -61,6 +66,8 @@ class TextCounter(TransformerMixin, BaseEstimator):
     ----------
     vocabulary_ : dict
         Term to column.
+    language_ : str or None
+        The language of stop words and stemming, where ``language`` was given.
     lengths_ : ndarray of shape (n_documents,)
         Tokens of the documents fitted, those of terms left out included; what ``OkapiKNN.fit`` takes as ``lengths``.
 
@@ -86,6 +93,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
         digits="keep",
         stop_words=None,
         stem=None,
+        language=None,
         ngrams=1,
         char_ngrams=None,
         min_df=1,
@@ -107,6 +115,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
         self.digits = digits
         self.stop_words = stop_words
         self.stem = stem
+        self.language = language
         self.ngrams = ngrams
         self.char_ngrams = char_ngrams
         self.min_df = min_df
@@ -130,6 +139,11 @@ class TextCounter(TransformerMixin, BaseEstimator):
         given = None if self.vocabulary is None else _core.Terms(list(map(str, self.vocabulary)))
         if given is not None and not len(given):
             raise ValueError("empty vocabulary passed to fit")
+        self._text = _inputs.text_parameters(self)
+        if self.language == "auto":
+            documents = _inputs.texts(raw_documents, self.encoding, self.decode_error, fields=_core.text_fields(self._text))
+            self._text = _inputs.recognised(documents, self._text)
+        self.language_ = json.loads(self._text)["language"]
         terms, X, self.lengths_ = self._count(raw_documents, given)
         if given is None:
             if not len(terms):
@@ -160,12 +174,16 @@ class TextCounter(TransformerMixin, BaseEstimator):
         """The terms, in the order of the columns."""
         check_is_fitted(self, "_terms")
         if self._names is None:
-            self._names = np.array(self._terms.shown(_inputs.text_parameters(self)), dtype=object)
+            self._names = np.array(self._terms.shown(self._text), dtype=object)
         return self._names
 
     def _count(self, raw_documents: Any, vocabulary: _core.Terms | None) -> tuple[_core.Terms, sp.csr_matrix, Any]:
-        documents = _inputs.listed(raw_documents)
-        how = _inputs.text_parameters(self), vocabulary, _inputs.MEMORY, _inputs.how(self)
+        fields = _core.text_fields(self._text)
+        if fields is not None or _inputs.is_table(raw_documents):
+            documents = _inputs.columns(raw_documents, fields)
+        else:
+            documents = _inputs.listed(raw_documents)
+        how = self._text, vocabulary, _inputs.MEMORY, _inputs.how(self)
         counted = _core.count_texts(documents, *how)
         if counted is None:  # not all are strings
             documents = _inputs.strings(documents, self.encoding, self.decode_error)

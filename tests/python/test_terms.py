@@ -72,3 +72,63 @@ def test_models_keep_their_terms(tmp_path):
     assert again.terms == "words+chars(3-4)"
     assert again.features_ == model.features_
     assert again.predict(["a ship"]).tolist() == ["sea"]
+
+
+TITLES = ["Sea", "Oil", None, "Oil price"] * 5
+BODIES = ["ship port sea", "price of a barrel", "ship crew sea", "price trade"] * 5
+LABELS = ["sea", "oil", "sea", "oil"] * 5
+FIELDS = "title:words(1-2)+body:words"
+
+
+def tables():
+    import pandas as pd
+
+    yield pd.DataFrame({"title": TITLES, "body": BODIES, "other": 1})
+    yield {"title": TITLES, "body": BODIES}
+    for name, make in [("polars", "DataFrame"), ("pyarrow", "table")]:
+        try:
+            yield getattr(__import__(name), make)({"title": TITLES, "body": BODIES})
+        except ImportError:
+            pass
+
+
+@pytest.mark.parametrize("table", list(tables()), ids=lambda table: type(table).__module__.split(".")[0])
+def test_fields_are_columns(table):
+    counter = tamis.TextCounter(terms=FIELDS)
+    X = counter.fit_transform(table)
+    names = counter.get_feature_names_out().tolist()
+    assert "title:oil price" in names and "body:sea" in names and "title:sea" in names
+    assert X.shape[0] == 20 and X[2, names.index("title:sea")] == 0
+    model = tamis.TextCategorizer(terms=FIELDS, by="chi2max", features="all", classifier="svm").fit(table, LABELS)
+    assert model.predict(table).tolist() == LABELS
+    [reason] = model.explain({"title": "Sea", "body": "a ship"}, label="sea", spans=True)
+    assert {span["field"] for span in reason["spans"]} == {"title", "body"}
+    assert model.answer(table, why=3, spans=True)[2]["labels"] == ["sea"]
+
+
+def test_missing_columns_are_named():
+    import pandas as pd
+
+    table = pd.DataFrame({"title": TITLES, "body": BODIES})
+    with pytest.raises(ValueError, match="'titel'.*title, body"):
+        tamis.TextCounter(terms="titel:words").fit(table)
+    with pytest.raises(ValueError, match="'text'.*title, body"):
+        tamis.TextCounter().fit(table)
+    with pytest.raises(ValueError, match="give a DataFrame"):
+        tamis.TextCategorizer(terms=FIELDS).fit(BODIES, LABELS)
+    model = tamis.TextCategorizer(terms=FIELDS, by="df", features=5, classifier="bayes").fit(table, LABELS)
+    with pytest.raises(ValueError, match="'title'.*body"):
+        model.predict(table[["body"]])
+    with pytest.raises(ValueError, match="headline"):
+        model.explain({"headline": "Sea"})
+
+
+def test_language_is_recognised():
+    texts = ["The ships were sailing over the seas and nobody knew where they had been going"] * 3
+    counter = tamis.TextCounter(language="auto").fit(texts)
+    assert counter.language_ == "english"
+    assert "ship" in counter.vocabulary_ and "the" not in counter.vocabulary_
+    assert "ship" in tamis.TextCounter(language="auto").fit(texts).get_feature_names_out()
+    assert tamis.TextCounter().fit(texts).language_ is None
+    with pytest.raises(ValueError, match="no stemmer"):
+        tamis.TextCounter(language="thai").fit(texts)

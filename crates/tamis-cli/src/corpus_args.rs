@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use clap::{ArgAction, Args};
 use tamis::corpus::{
-    Corpus, Encoding, Fields, Format, OnError, ReadOptions, ReutersLabels, ReutersOptions, ReutersSplit, ReviewLabels,
+    Batches, Corpus, Encoding, Fields, Format, Glance, OnError, ReadOptions, ReutersLabels, ReutersOptions, ReutersSplit, ReviewLabels,
     Unused, Values,
 };
 use tamis::counts::{Contingency, CountOptions, CountReport, Counted, Counts, Vocabulary};
@@ -163,6 +163,9 @@ pub(crate) struct TextArgs {
     /// Snowball stemming for a language, such as english.
     #[arg(long, value_name = "LANGUAGE")]
     stem: Option<String>,
+    /// Stop words and stemming of a language; auto recognises it from the first documents, and says what it took.
+    #[arg(long, value_name = "LANGUAGE|auto")]
+    language: Option<String>,
     /// Word n-grams of 1 to N words.
     #[arg(long, value_name = "N")]
     ngrams: Option<usize>,
@@ -192,22 +195,41 @@ impl TextArgs {
             stem: self.stem.clone(),
             ngrams: self.ngrams,
             char_ngrams: self.char_ngrams,
+            language: self.language.clone(),
         }
     }
 
-    /// The options for counting.
-    pub(crate) fn options(&self) -> anyhow::Result<CountOptions> {
-        self.counting(self.choices().options()?)
+    /// The corpus, about to be counted as these options say.
+    pub(crate) fn counting(&self, corpus: &Corpus) -> anyhow::Result<Counting> {
+        self.counting_by(corpus, |choices, glance| choices.with_language_of(glance)?.options())
     }
 
-    /// The same with these terms.
-    pub(crate) fn counting(&self, text: TextOptions) -> anyhow::Result<CountOptions> {
+    /// The same with terms that somebody decides about who knows how the corpus begins.
+    pub(crate) fn counting_by(
+        &self,
+        corpus: &Corpus,
+        decide: impl FnOnce(&TextChoices, &Glance) -> tamis::Result<TextOptions>,
+    ) -> anyhow::Result<Counting> {
         let vocabulary = self.vocabulary.as_ref().map(|file| -> anyhow::Result<_> {
             let lines = std::fs::read_to_string(file).map_err(|e| tamis::Error::io(file, e))?;
             Ok(Arc::new(Vocabulary::new(lines.lines().map(str::trim).filter(|l| !l.is_empty()))))
         });
-        Ok(CountOptions { text, memory: self.memory, vocabulary: vocabulary.transpose()? })
+        let (vocabulary, choices) = (vocabulary.transpose()?, self.choices());
+        // Which fields are read does not depend on the language.
+        let fields = TextChoices { language: choices.language.clone().filter(|l| l != "auto"), ..choices.clone() };
+        let (source, glance) = Glance::of(corpus.batches_for(&fields.options()?)?)?;
+        let text = decide(&choices, &glance)?;
+        if choices.wants_language() {
+            tracing::warn!("the language was recognised: terms are {text}");
+        }
+        Ok(Counting { source, options: CountOptions { text, memory: self.memory, vocabulary } })
     }
+}
+
+/// A corpus about to be counted, and how.
+pub(crate) struct Counting {
+    source: Box<dyn Batches>,
+    pub(crate) options: CountOptions,
 }
 
 fn range(text: &str) -> anyhow::Result<(usize, usize)> {
@@ -250,8 +272,8 @@ pub(crate) fn tell(report: &CountReport) {
 }
 
 /// Counts a corpus, documents and all; a corpus without documents is an error.
-pub(crate) fn counts(corpus: &Corpus, options: &CountOptions, global: &Global) -> anyhow::Result<Counts> {
-    let (counts, report) = tamis::counts::count(corpus.batches_for(&options.text)?, options, &global.progress())?;
+pub(crate) fn counts(corpus: &Corpus, counting: Counting, global: &Global) -> anyhow::Result<Counts> {
+    let (counts, report) = tamis::counts::count(counting.source, &counting.options, &global.progress())?;
     tell(&report);
     if counts.is_empty() {
         return Err(corpus.no_documents(&report.skipped).into());
@@ -260,8 +282,8 @@ pub(crate) fn counts(corpus: &Corpus, options: &CountOptions, global: &Global) -
 }
 
 /// The same, for work that is meaningless without labels.
-pub(crate) fn labelled_counts(corpus: &Corpus, options: &CountOptions, global: &Global) -> anyhow::Result<Counts> {
-    let counts = counts(corpus, options, global)?;
+pub(crate) fn labelled_counts(corpus: &Corpus, counting: Counting, global: &Global) -> anyhow::Result<Counts> {
+    let counts = counts(corpus, counting, global)?;
     if counts.labels.is_empty() {
         return Err(corpus.no_labels().into());
     }
@@ -272,11 +294,11 @@ pub(crate) fn labelled_counts(corpus: &Corpus, options: &CountOptions, global: &
 pub(crate) fn contingency(
     corpus: &Corpus,
     counted: Counted,
-    options: &CountOptions,
+    Counting { source, options }: Counting,
     global: &Global,
 ) -> anyhow::Result<(Contingency, CountReport)> {
     let (contingency, report) =
-        tamis::counts::count_contingency(corpus.batches_for(&options.text)?, counted, options, &global.progress())?;
+        tamis::counts::count_contingency(source, counted, &options, &global.progress())?;
     tell(&report);
     if contingency.documents() == 0 {
         return Err(corpus.no_documents(&report.skipped).into());

@@ -227,3 +227,46 @@ fn without_folds_labels_are_decided_by_what_is_known() {
         assert!(most < Some(10), "{classifier}: {most:?}");
     }
 }
+
+/// Models with fields say where in each of them the terms are, and what overlaps is summed.
+#[test]
+fn fields_are_marked_where_they_speak() {
+    let folder = Folder::new();
+    let line = |n: usize| match n % 2 {
+        0 => format!(r#"{{"id":"{n}","title":"手机很好","body":"the phone is good","labels":["phone"]}}"#),
+        _ => format!(r#"{{"id":"{n}","title":"水果不好","body":"the fruit was bad","labels":["fruit"]}}"#),
+    };
+    folder.file("docs.jsonl", &(0..20).map(|n| line(n) + "\n").collect::<String>());
+    folder.ok("fit docs.jsonl -o m.model --terms title:chars(1-2)+body:words(1-2) --by chi2max@1 --features all --classifier svm");
+    folder.file("one.json", r#"{"title":"新手机", "body":"a good phone is good"}"#);
+    let explained = folder.ok("explain m.model one.json --label phone");
+    says(&explained, &["title:", "新[++手机]", "body:", "good", "title:‹手机›"]);
+    let answer: Value = serde_json::from_str(&folder.ok("explain m.model one.json --label phone --format json")).unwrap();
+    let spans = answer["reasons"][0]["spans"].as_array().unwrap();
+    let in_field = |field: &str| spans.iter().filter(|span| span["field"] == field).count();
+    assert!(in_field("title") >= 3 && in_field("body") >= 3, "{spans:?}");
+    folder.file("other.json", r#"{"headline":"x"}"#);
+    says(&folder.refused("explain m.model other.json"), &["title, body", "there are headline"]);
+    folder.file("plain.txt", "手机");
+    says(&folder.refused("explain m.model plain.txt"), &["JSON object with title, body"]);
+}
+
+/// A language that is recognised is stored by its name; one that has no stemmer is refused.
+#[test]
+fn languages_are_recognised_when_asked() {
+    let folder = Folder::topics();
+    folder.ok("fit docs.jsonl -o docs.model --language auto --by df --features 100 --classifier bayes");
+    says(&folder.ok("inspect docs.model"), &["words(stop=english,stem=english)"]);
+    assert!(!folder.ok("inspect docs.jsonl").contains("english"));
+    folder.file("thai.jsonl", "{\"text\":\"อาหารอร่อยมากและพนักงานบริการดี\",\"labels\":[\"x\"]}\n");
+    says(&folder.refused("count thai.jsonl -o c --language auto"), &["--language", "thai", "no stemmer"]);
+    says(&folder.refused("count docs.jsonl -o c --language klingon"), &["--language", "klingon"]);
+}
+
+/// The blanks of character n-grams can be seen.
+#[test]
+fn blanks_of_characters_are_shown() {
+    let folder = Folder::topics();
+    let ranked = folder.ok("rank docs.jsonl --by df --terms chars(3) --top 20");
+    assert!(ranked.contains('␣'), "{ranked}");
+}

@@ -20,7 +20,7 @@ use tamis::{Error, Result};
 use crate::arrays::{Matrix, Sets, with_view};
 use crate::corpus::ReadArguments;
 use crate::errors::{json, options, to_py};
-use crate::texts::{HeldTexts, LabelledTexts, labelled, labelled_column, text_options};
+use crate::texts::{GivenTexts, HeldTexts, LabelledTexts, labelled, labelled_column, text_options};
 use crate::work::{How, run};
 
 /// Documents by term and label: all that selectors need. What `tamis count` writes.
@@ -44,7 +44,7 @@ impl PyCounts {
     #[staticmethod]
     fn of_texts(
         py: Python<'_>,
-        texts: Vec<PyBackedStr>,
+        texts: GivenTexts,
         labels: Sets<'_>,
         names: Vec<String>,
         text: &str,

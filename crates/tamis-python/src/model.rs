@@ -6,12 +6,11 @@ use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
 use serde_json::json;
 use tamis::classify::{ClassifierSpec, Query, Scored};
-use tamis::corpus::Document;
+use tamis::corpus::{Document, Glance};
 use tamis::counts::{CountOptions, Documents, Entries, count};
 use tamis::hierarchy::GivenTaxonomy;
 use tamis::measure::{Measure, Resampling};
@@ -23,7 +22,7 @@ use tamis::{Error, Result};
 use crate::arrays::{Decided, Matrix, Sets, with_view};
 use crate::errors::{self, options, to_py};
 use crate::fitting::{fit_matrix, report};
-use crate::texts::{HeldTexts, LabelledTexts, Texts, column, labelled};
+use crate::texts::{GivenTexts, HeldTexts, LabelledTexts, Texts, column, labelled, named_fields};
 use crate::work::{How as Work, run};
 
 /// Dense scores, decided labels, and whether each document has a word that the model knows.
@@ -133,7 +132,7 @@ impl PyModel {
     #[staticmethod]
     fn fit_texts(
         py: Python<'_>,
-        texts: Vec<PyBackedStr>,
+        texts: GivenTexts,
         labels: Sets<'_>,
         names: Vec<String>,
         text: &str,
@@ -141,9 +140,9 @@ impl PyModel {
         how: Work,
     ) -> PyResult<(Self, String)> {
         let mut fitting: FitOptions = options(fitting)?;
-        let text = fitting.counting(&options::<TextChoices>(text)?).map_err(to_py)?;
         let documents = labelled(texts, &labels, &names)?;
-        let source = HeldTexts::of(&documents);
+        let (source, glance) = Glance::of(HeldTexts::of(&documents)).map_err(to_py)?;
+        let text = fitting.counting(&options::<TextChoices>(text)?, &glance).map_err(to_py)?;
         let trained = run(py, how, move |progress| {
             let (counts, _) = count(source, &CountOptions { text, ..CountOptions::default() }, progress)?;
             fitting.fit(&counts, &counts.rows(), progress)
@@ -187,11 +186,11 @@ impl PyModel {
     fn texts<'py>(
         &self,
         py: Python<'py>,
-        texts: Vec<PyBackedStr>,
+        texts: GivenTexts,
         absent: Option<f64>,
         how: Work,
     ) -> PyResult<LabelArrays<'py>> {
-        self.label_texts(py, Texts::Strings(texts), absent, how)
+        self.label_texts(py, texts.into(), absent, how)
     }
 
     /// Labels an Arrow column of texts.
@@ -285,7 +284,7 @@ impl PyModel {
     fn answers(
         &self,
         py: Python<'_>,
-        texts: Vec<PyBackedStr>,
+        texts: GivenTexts,
         ids: Option<Vec<String>>,
         best: Option<usize>,
         ranked: usize,
@@ -295,13 +294,14 @@ impl PyModel {
         how: Work,
     ) -> PyResult<Vec<String>> {
         let model = &self.model;
+        let texts = Texts::from(texts);
         if let Some(ids) = ids.as_ref().filter(|ids| ids.len() != texts.len()) {
             return Err(to_py(Error::invalid("ids", ids.len(), format!("there are {} documents", texts.len()))));
         }
         let label = label.map(|name| model.find_label(name)).transpose().map_err(to_py)?;
         let reasons = why.map(|top| WhyAsked { label, top, spans });
         let asked = How { best, ranked, reasons };
-        let source = HeldTexts::of(&LabelledTexts::unlabelled(Texts::Strings(texts)));
+        let source = HeldTexts::of(&LabelledTexts::unlabelled(texts));
         run(py, how, |_| {
             let mut lines = Vec::new();
             for answer in model.label(source, &asked) {
@@ -318,7 +318,7 @@ impl PyModel {
     fn evaluate(
         &self,
         py: Python<'_>,
-        texts: Vec<PyBackedStr>,
+        texts: GivenTexts,
         labels: Sets<'_>,
         names: Vec<String>,
         measures: Vec<String>,
@@ -357,6 +357,12 @@ impl PyModel {
     #[getter]
     fn features(&self) -> Vec<String> {
         self.model.words().into_iter().map(str::to_owned).collect()
+    }
+
+    /// The fields that the model reads; none where it reads nothing but the text.
+    #[getter]
+    fn fields(&self) -> Option<Vec<String>> {
+        named_fields(&self.model.text)
     }
 
     /// Summary, thresholds, curves and text options as JSON.

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
 use tamis::counts::{CountOptions, count};
 use tamis::hierarchy::{GivenTaxonomy, ParentPolicy, Taxonomy};
 use tamis::study::{
@@ -14,7 +13,7 @@ use tamis::{Error, Progress, Result};
 use crate::arrays::Sets;
 use crate::corpus::ReadArguments;
 use crate::errors::{options, to_py};
-use crate::texts::{HeldTexts, labelled};
+use crate::texts::{GivenTexts, HeldTexts, labelled};
 use crate::work::{How, run};
 
 /// A plan on its corpus.
@@ -86,7 +85,7 @@ impl PyStudy {
         py: Python<'_>,
         plan: &str,
         changes: Vec<String>,
-        texts: Vec<PyBackedStr>,
+        texts: GivenTexts,
         labels: Sets<'_>,
         names: Vec<String>,
         taxonomy: Pairs,

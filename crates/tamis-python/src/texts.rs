@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyList, PyString, PyType};
 use rayon::prelude::*;
-use tamis::corpus::{BATCH_BYTES, Batch, Batches, Body, Document};
+use tamis::corpus::{BATCH_BYTES, Batch, Batches, Body, Document, Glance};
 use tamis::counts::{CountOptions, Csr, Vocabulary, count};
 use tamis::terms::{TextChoices, TextOptions};
 use tamis::{Error, Result};
@@ -25,12 +25,53 @@ pub(crate) fn text_options(json: &str) -> PyResult<TextOptions> {
     options::<TextChoices>(json)?.options().map_err(to_py)
 }
 
+/// The fields that text options read; none where they read nothing but the text.
+#[pyfunction]
+fn text_fields(text: &str) -> PyResult<Option<Vec<String>>> {
+    // The language has no say in it.
+    let choices = TextChoices { language: None, ..options(text)? };
+    Ok(named_fields(&choices.options().map_err(to_py)?))
+}
+
+pub(crate) fn named_fields(text: &TextOptions) -> Option<Vec<String>> {
+    text.has_fields().then(|| text.fields().into_iter().map(str::to_owned).collect())
+}
+
+/// The language of texts, where the options ask for it to be recognised.
+#[pyfunction]
+fn with_language(texts: GivenTexts, text: &str) -> PyResult<Option<String>> {
+    let choices: TextChoices = options(text)?;
+    let (_, glance) = Glance::of(HeldTexts::of(&LabelledTexts::unlabelled(texts.into()))).map_err(to_py)?;
+    Ok(choices.with_language_of(&glance).map_err(to_py)?.language)
+}
+
 /// The texts of some documents.
 pub(crate) enum Texts {
     /// Python's own strings: their UTF-8, which Python makes once and keeps.
     Strings(Vec<PyBackedStr>),
     /// An Arrow column: text back to back.
     Column { bytes: Vec<u8>, ends: Vec<usize> },
+    /// Several columns with their names; a document may lack any of them.
+    Fields { names: Vec<String>, columns: Vec<Vec<Option<PyBackedStr>>>, rows: usize },
+}
+
+/// Texts as Python hands them over: names and columns of fields, or a list of strings.
+#[derive(FromPyObject)]
+pub(crate) enum GivenTexts {
+    /// Names, columns, rows.
+    Fields(Vec<String>, Vec<Vec<Option<PyBackedStr>>>, usize),
+    /// One text for each document.
+    #[pyo3(transparent)]
+    Strings(Vec<PyBackedStr>),
+}
+
+impl From<GivenTexts> for Texts {
+    fn from(given: GivenTexts) -> Self {
+        match given {
+            GivenTexts::Fields(names, columns, rows) => Self::Fields { names, columns, rows },
+            GivenTexts::Strings(strings) => Self::Strings(strings),
+        }
+    }
 }
 
 impl Texts {
@@ -38,17 +79,41 @@ impl Texts {
         match self {
             Self::Strings(strings) => strings.len(),
             Self::Column { ends, .. } => ends.len(),
+            Self::Fields { rows, .. } => *rows,
         }
     }
 
-    pub(crate) fn get(&self, at: usize) -> &str {
-        match self {
+    /// What a document says.
+    fn body(&self, at: usize) -> Body<'_> {
+        let text = match self {
             Self::Strings(strings) => &strings[at],
             Self::Column { bytes, ends } => {
                 let start = if at == 0 { 0 } else { ends[at - 1] };
                 std::str::from_utf8(&bytes[start..ends[at]]).unwrap_or_default()
             }
+            Self::Fields { names, columns, .. } => {
+                let text = |(name, column): (&'_ String, &Vec<Option<PyBackedStr>>)| {
+                    let text: &str = column.get(at)?.as_ref()?;
+                    Some((name.clone().into(), text.to_owned().into()))
+                };
+                return Body::Fields(names.iter().zip(columns).filter_map(text).collect());
+            }
+        };
+        Body::Text(Cow::Borrowed(text))
+    }
+
+    /// Bytes of a document.
+    fn bytes(&self, at: usize) -> usize {
+        match self {
+            Self::Strings(strings) => strings[at].len(),
+            Self::Column { ends, .. } => ends[at] - if at == 0 { 0 } else { ends[at - 1] },
+            Self::Fields { columns, .. } => columns.iter().filter_map(|c| c.get(at)?.as_ref()).map(|t| t.len()).sum(),
         }
+    }
+
+    /// The columns that there are, to name them where one is missed.
+    fn names(&self) -> &[String] {
+        if let Self::Fields { names, .. } = self { names } else { &[] }
     }
 }
 
@@ -100,13 +165,17 @@ impl Batches for HeldTexts {
         let start = self.next;
         let mut bytes = 0;
         while self.next < self.documents.texts.len() && bytes < BATCH_BYTES {
-            bytes += self.documents.texts.get(self.next).len() + 64;
+            bytes += self.documents.texts.bytes(self.next) + 64;
             self.next += 1;
         }
         if start == self.next {
             return Ok(None);
         }
         Ok(Some(Box::new(TextBatch { documents: Arc::clone(&self.documents), range: start..self.next })))
+    }
+
+    fn fields(&self) -> Vec<String> {
+        self.documents.texts.names().to_vec()
     }
 }
 
@@ -121,7 +190,7 @@ impl Batch for TextBatch {
         for at in self.range.clone() {
             let labels = labels.row_indices(at).iter().map(|&l| Cow::Borrowed(names.name(name_of[l as usize])));
             let id = Cow::Owned(at.to_string());
-            let document = Document { id, labels: labels.collect(), ..unlabelled(texts.get(at)) };
+            let document = Document { id, labels: labels.collect(), ..unlabelled(texts.body(at)) };
             if visit(Ok(document)).is_break() {
                 return;
             }
@@ -129,14 +198,8 @@ impl Batch for TextBatch {
     }
 }
 
-fn unlabelled(text: &str) -> Document<'_> {
-    Document {
-        id: Cow::Borrowed(""),
-        body: Body::Text(Cow::Borrowed(text)),
-        labels: Vec::new(),
-        part: None,
-        date: None,
-    }
+fn unlabelled(body: Body<'_>) -> Document<'_> {
+    Document { id: Cow::Borrowed(""), body, labels: Vec::new(), part: None, date: None }
 }
 
 /// Reads a list of strings a batch at a time, for work that needs every text once. Whichever thread takes a batch holds
@@ -217,7 +280,7 @@ impl Drop for Strings {
 impl Batch for Strings {
     fn visit(&self, visit: &mut dyn FnMut(Result<Document<'_>>) -> ControlFlow<()>) {
         for text in &self.texts {
-            if visit(Ok(unlabelled(text))).is_break() {
+            if visit(Ok(unlabelled(Body::Text(Cow::Borrowed(text))))).is_break() {
                 return;
             }
         }
@@ -263,10 +326,12 @@ impl Terms {
         self.0.iter().collect()
     }
 
-    /// As people read them, where they were counted with these text options.
+    /// As people read them, where they were counted with these text options; those of one block as they are, for they are
+    /// what scikit-learn would call them.
     fn shown(&self, text: &str) -> PyResult<Vec<String>> {
         let text = text_options(text)?;
-        Ok(self.0.iter().map(|term| text.shown(term).into_owned()).collect())
+        let shown = |term| if text.marks_terms() { text.shown(term).into_owned() } else { str::to_owned(term) };
+        Ok(self.0.iter().map(shown).collect())
     }
 
     /// How to make it again: for pickle and copy.
@@ -280,19 +345,26 @@ type CountedTexts<'py> =
     (Terms, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 
 /// Texts → counts. With a vocabulary, its terms are the columns. Nothing where something else than strings is in the list:
-/// then somebody slower looks at it.
+/// then somebody slower looks at it. A language that is to be recognised is that of these texts.
 #[pyfunction]
 fn count_texts<'py>(
     py: Python<'py>,
-    texts: &Bound<'py, PyList>,
+    texts: &Bound<'py, PyAny>,
     text: &str,
     vocabulary: Option<&Bound<'py, Terms>>,
     memory: usize,
     how: How,
 ) -> PyResult<Option<CountedTexts<'py>>> {
-    let text = text_options(text)?;
+    let choices: TextChoices = options(text)?;
     let vocabulary = vocabulary.map(|terms| Arc::clone(&terms.get().0));
-    let (source, ended) = Listed::of(texts);
+    let (source, ended) = match texts.cast::<PyList>() {
+        Ok(list) => Listed::of(list),
+        Err(_) => {
+            let texts = Texts::from(texts.extract::<GivenTexts>()?);
+            (HeldTexts::of(&LabelledTexts::unlabelled(texts)), Arc::default())
+        }
+    };
+    let text = choices.options().map_err(to_py)?;
     let counted = run(py, how, move |progress| {
         let options = CountOptions { text, memory, vocabulary: vocabulary.clone() };
         let (counts, _) = count(source, &options, progress)?;
@@ -336,8 +408,8 @@ fn widened(counts: &[u32]) -> Py<PyArray1<i64>> {
 }
 
 /// Texts and labels from Python arguments.
-pub(crate) fn labelled(texts: Vec<PyBackedStr>, sets: &Sets<'_>, names: &[String]) -> PyResult<Arc<LabelledTexts>> {
-    Ok(Arc::new(LabelledTexts::new(Texts::Strings(texts), sets.csr()?, names)?))
+pub(crate) fn labelled(texts: GivenTexts, sets: &Sets<'_>, names: &[String]) -> PyResult<Arc<LabelledTexts>> {
+    Ok(Arc::new(LabelledTexts::new(texts.into(), sets.csr()?, names)?))
 }
 
 /// The same from an Arrow column.
@@ -353,5 +425,7 @@ pub(crate) fn labelled_column(
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Terms>()?;
+    m.add_function(wrap_pyfunction!(text_fields, m)?)?;
+    m.add_function(wrap_pyfunction!(with_language, m)?)?;
     m.add_function(wrap_pyfunction!(count_texts, m)?)
 }

@@ -4,39 +4,13 @@
 mod common;
 
 use std::io::BufRead;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use common::{best, data, peak_mb, report, with_threads};
+use common::{Texts, best, data, newsgroups, peak_mb, report, with_threads};
+use tamis::Silent;
 use tamis::corpus::synth::{self, Shape, SynthOptions};
-use tamis::corpus::{Batch, Batches, Body, Document, ReadOptions, open};
+use tamis::corpus::{ReadOptions, open};
 use tamis::counts::{Contingency, CountOptions, count};
-use tamis::{Result, Silent};
-
-/// Texts in memory, as the peer has them.
-struct Texts(Arc<Vec<String>>, usize);
-
-struct Slice(Arc<Vec<String>>, std::ops::Range<usize>);
-
-impl Batches for Texts {
-    fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
-        let start = self.1;
-        self.1 = (start + 512).min(self.0.len());
-        Ok(if start == self.1 { None } else { Some(Box::new(Slice(Arc::clone(&self.0), start..self.1))) })
-    }
-}
-
-impl Batch for Slice {
-    fn visit(&self, visit: &mut dyn FnMut(Result<Document<'_>>) -> ControlFlow<()>) {
-        for text in &self.0[self.1.clone()] {
-            let document =
-                Document { id: "".into(), body: Body::Text(text.into()), labels: vec![], part: None, date: None };
-            if visit(Ok(document)).is_break() {
-                return;
-            }
-        }
-    }
-}
 
 fn advisories() -> Vec<String> {
     let file = std::fs::File::open(data("advisories/advisories.jsonl")).expect("advisories");
@@ -47,19 +21,6 @@ fn advisories() -> Vec<String> {
             value["text"].as_str().expect("text").to_owned()
         })
         .collect()
-}
-
-fn newsgroups() -> Vec<String> {
-    let mut texts = Vec::new();
-    for part in ["training", "test"] {
-        for label in std::fs::read_dir(data("20news-bydate").join(part)).expect("20news-bydate") {
-            for file in std::fs::read_dir(label.expect("entry").path()).expect("folder") {
-                let bytes = std::fs::read(file.expect("entry").path()).expect("file");
-                texts.push(bytes.iter().map(|&b| char::from(b)).collect());
-            }
-        }
-    }
-    texts
 }
 
 fn main() {

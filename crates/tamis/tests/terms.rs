@@ -11,7 +11,7 @@ use tamis::Silent;
 use tamis::corpus::{self, Body, ReadOptions};
 use tamis::counts::{CountOptions, Counted, Counts, CountsFile, count, count_contingency};
 use tamis::model::Model;
-use tamis::terms::{Analyzer, TextOptions};
+use tamis::terms::{Analyzer, TextOptions, Words};
 use unicode_script::{Script, UnicodeScript};
 
 fn options(expression: &str) -> TextOptions {
@@ -73,6 +73,43 @@ fn counts(paths: &[PathBuf], text: &TextOptions, threads: usize) -> tamis::Resul
     let corpus = corpus::open(paths, &ReadOptions::default())?;
     let options = CountOptions { text: text.clone(), ..CountOptions::default() };
     pool.install(|| Ok(count(corpus.batches_for(text)?, &options, &Silent)?.0))
+}
+
+/// Unicode's own test of word breaks: words are the pieces with a letter or digit. Scripts that have words of their own are left
+/// out where they are cut by scripts.
+#[test]
+fn word_breaks_are_those_of_unicode() {
+    let file = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/WordBreakTest.txt"));
+    let dense = [Script::Han, Script::Hiragana, Script::Katakana, Script::Hangul];
+    let (mut all, mut by_scripts) = (0, 0);
+    for line in file.unwrap().lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        let mut pieces = vec![String::new()];
+        for part in line.trim_matches(['÷', ' ']).split(' ') {
+            match part {
+                "÷" => pieces.push(String::new()),
+                "×" => {}
+                hex => {
+                    let c = char::from_u32(u32::from_str_radix(hex, 16).unwrap()).unwrap();
+                    pieces.last_mut().unwrap().push(c);
+                }
+            }
+        }
+        let text = pieces.concat();
+        let words: Vec<&str> =
+            pieces.iter().map(String::as_str).filter(|p| p.chars().any(char::is_alphanumeric)).collect();
+        let found = |kind: Words| {
+            let mut found = Vec::new();
+            kind.for_each(&text, |word| found.push(word));
+            found
+        };
+        assert_eq!(found(Words::Unicode), words, "{line}");
+        all += 1;
+        if !text.chars().any(|c| dense.iter().any(|&s| c.script_extension().contains_script(s) && !c.script_extension().is_common())) {
+            assert_eq!(found(Words::Scripts), words, "{line}");
+            by_scripts += 1;
+        }
+    }
+    assert!(all > 1900 && by_scripts > 1500, "{all} {by_scripts}");
 }
 
 /// A few letters of every script of UAX 24, taken from its own code points.
@@ -146,6 +183,15 @@ fn fields_are_read_where_they_are_named() {
         let error = counts(paths, &options("words+titel:words"), 2).unwrap_err().to_string();
         assert!(error.contains("\"titel\"") && error.contains(there), "{error}");
     }
+    // A document may lack every field, and another one of the two.
+    let few = write("b.jsonl", "{\"other\":\"x\"}\n{\"title\":null,\"body\":\"sea\"}\n{\"title\":\"sea\"}\n");
+    assert_eq!(counts(&few, &text, 2).unwrap().lengths, [0, 1, 1]);
+    let nobody = counts(&few, &options("headline:words"), 1).unwrap_err().to_string();
+    assert!(nobody.contains("\"headline\"") && nobody.contains("other, title, body"), "{nobody}");
+    assert!(!nobody.contains("text_field"), "{nobody}");
+    let csv = write("b.csv", "title,body\nSea,ships\n");
+    let error = counts(&csv, &options("words+title:words"), 1).unwrap_err().to_string();
+    assert!(error.contains("no column \"text\"") && error.contains("the columns are title, body"), "{error}");
     let folder_of_texts = folder.path().join("labels/x");
     std::fs::create_dir_all(&folder_of_texts).unwrap();
     std::fs::write(folder_of_texts.join("1.txt"), "ships").unwrap();

@@ -27,16 +27,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    let options = args.text.options()?;
     let corpus = args.corpus.open(global)?;
+    let counting = args.text.counting(&corpus)?;
+    let text = counting.options.text.clone();
     let counted = if args.all_parts { Counted::All } else { Counted::Training };
-    let (contingency, report) = contingency(&corpus, counted, &options, global)?;
+    let (contingency, report) = contingency(&corpus, counted, counting, global)?;
     tracing::info!(
         "{} documents, {} terms, {} labels",
         grouped(contingency.documents()),
         grouped(contingency.terms() as u64),
         contingency.labels().len()
     );
-    CountsFile { text: options.text, pruned: report.pruned, contingency }.write(&args.output)?;
+    CountsFile { text, pruned: report.pruned, contingency }.write(&args.output)?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use tamis::corpus::synth::Shape;
 use tamis::corpus::{Body, Corpus, Document, Part, ReadOptions, open};
 use tamis::counts::{Contingency, CountOptions, Summary, count};
 use tamis::hierarchy::{GivenTaxonomy, Taxonomy, pipeline};
-use tamis::model::{EvaluateOptions, FitOptions, How, Model, RankedLabel, Reason, WhyAsked};
+use tamis::model::{EvaluateOptions, FitOptions, How, Model, RankedLabel, Reason, Span, WhyAsked, marked};
 use tamis::report::{Page, save_figures};
 use tamis::threshold::Threshold;
 
@@ -114,11 +114,13 @@ fn one_document(page: &mut Page, corpus: &Corpus, model: &Model) -> anyhow::Resu
         });
     }
     let Some(document) = first else { return Ok(()) };
-    if let Body::Text(text) = &document.body {
-        page.text(&format!("Test document {}: {text}", document.id));
-    }
-    let how = How { best: Some(6), ranked: 6, reasons: Some(WhyAsked { top: 5, ..WhyAsked::default() }) };
+    let how = How { best: Some(6), ranked: 6, reasons: Some(WhyAsked { label: None, top: 5, spans: true }) };
     let answer = model.labeller().answer(None, &document.body, &how);
+    if let (Body::Text(text), Some(best)) = (&document.body, answer.reasons.iter().flatten().next()) {
+        let spans = Span::summed(best.spans.as_deref().unwrap_or_default());
+        page.text(&format!("Test document {}; green speaks for {}, red against.", document.id, best.label));
+        page.marked("", &marked(text, &spans));
+    }
     let yes = |is: bool| if is { "yes" } else { "" }.to_owned();
     let row = |(ranked, reason): (&RankedLabel<'_>, &Reason<'_>)| {
         let words: Vec<&str> = reason.words.iter().map(|w| w.word).collect();

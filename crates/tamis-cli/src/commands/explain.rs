@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::json;
 use tamis::corpus::Body;
-use tamis::model::{How, Model, WhyAsked};
+use tamis::model::{How, Model, Span, WhyAsked, marked};
 
 use crate::global::Global;
 use crate::output::{Format, Rows, print_json, stdout, trimmed};
@@ -17,7 +17,8 @@ pub(crate) struct Args {
     /// Model file.
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// A text file, or `-` for standard input; without it, the model itself is explained.
+    /// A text file, or `-` for standard input; a JSON object with the fields where the model reads fields. Without it, the
+    /// model itself is explained.
     #[arg(value_name = "DOC")]
     document: Option<PathBuf>,
     /// The label to explain; all decided ones (of a document) or all labels (of a model) when not given.
@@ -43,9 +44,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 /// Why a document has its labels.
 fn document(model: &Model, path: &Path, label: Option<u32>, args: &Args, global: &Global) -> anyhow::Result<()> {
     let text = text(path)?;
-    let asked = WhyAsked { label, top: args.top, ..WhyAsked::default() };
-    let how = How { reasons: Some(asked), ..How::default() };
-    let answer = model.labeller().answer(None, &Body::Text(text.into()), &how);
+    let body = if model.text.has_fields() { fields(model, &text, path)? } else { Body::Text(text.into()) };
+    let how = How { reasons: Some(WhyAsked { label, top: args.top, spans: true }), ..How::default() };
+    let answer = model.labeller().answer(None, &body, &how);
     if !answer.known {
         tracing::warn!("the model knows none of the words; what it says is not about this text");
     }
@@ -59,8 +60,36 @@ fn document(model: &Model, path: &Path, label: Option<u32>, args: &Args, global:
         let votes = reason.neighbours.iter().flatten().map(|n| ("document", n.document.to_owned(), n.adds));
         let words = reason.words.iter().map(|w| ("word", w.word.to_string(), w.adds));
         listed.add(reason.label, &format!("{score}{threshold}"), votes.chain(words).collect())?;
+        if args.format == Format::Table {
+            listed.reading(&body, &Span::summed(reason.spans.as_deref().unwrap_or_default()))?;
+        }
     }
     listed.finish()
+}
+
+/// The texts of a JSON object that the model reads.
+fn fields(model: &Model, text: &str, path: &Path) -> anyhow::Result<Body<'static>> {
+    let names = model.text.fields();
+    let wanted = || format!("the model reads fields: give a JSON object with {}", names.join(", "));
+    let mut object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)
+        .map_err(|e| tamis::Error::malformed_file(path, format!("this is no JSON object ({e}); {}", wanted())))?;
+    let there: Vec<String> = object.keys().cloned().collect();
+    let mut texts = Vec::new();
+    for &name in &names {
+        match object.remove(name) {
+            Some(serde_json::Value::String(text)) => texts.push((name.to_owned().into(), text.into())),
+            None | Some(serde_json::Value::Null) => {}
+            Some(other) => {
+                let reason = format!("the field {name} is no text but {other}");
+                return Err(tamis::Error::malformed_file(path, reason).into());
+            }
+        }
+    }
+    if texts.is_empty() {
+        let reason = format!("it has none of the fields of the model; {}; there are {}", wanted(), there.join(", "));
+        return Err(tamis::Error::malformed_file(path, reason).into());
+    }
+    Ok(Body::Fields(texts))
 }
 
 /// The words with the largest weights, for and against.
@@ -91,6 +120,9 @@ fn text(path: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
+/// So many characters of a text are shown with marks.
+const MOST_SHOWN: usize = 4000;
+
 /// Words under their labels: a table for each, or lines of one.
 struct Listed<'g> {
     out: std::io::BufWriter<std::io::StdoutLock<'static>>,
@@ -119,6 +151,41 @@ impl<'g> Listed<'g> {
             writeln!(self.out, "{}\n", trimmed(&rows.table(self.global)))?;
         }
         Ok(())
+    }
+
+    /// The document with marks: what overlapping terms add is summed.
+    fn reading(&mut self, body: &Body<'_>, spans: &[Span<'_>]) -> anyhow::Result<()> {
+        let largest = spans.iter().map(|span| span.adds.abs()).fold(0.0, f64::max);
+        for same in spans.chunk_by(|a, b| a.field == b.field) {
+            let Some(text) = same[0].text_in(body) else { continue };
+            let until = text.char_indices().nth(MOST_SHOWN).map_or(text.len(), |(at, _)| at);
+            let shown: Vec<Span<'_>> = same.iter().filter(|span| span.end <= MOST_SHOWN).cloned().collect();
+            if let Some(field) = same[0].field {
+                writeln!(self.out, "{field}:")?;
+            }
+            for (piece, adds) in marked(&text[..until], &shown) {
+                let share = adds.map_or(0.0, |adds| adds / largest);
+                self.out.write_all(self.mark(piece, share).as_bytes())?;
+            }
+            writeln!(self.out, "{}\n", if until < text.len() { " …" } else { "" })?;
+        }
+        Ok(())
+    }
+
+    /// A piece of text as its share of the largest mark has it: in colours green and red, bold above a half; else in brackets
+    /// with one sign or two.
+    fn mark(&self, piece: &str, share: f64) -> String {
+        // Fainter marks would hide the others.
+        if share.abs() < 0.1 {
+            return piece.to_owned();
+        }
+        let strong = share.abs() > 0.5;
+        if self.global.colors_on_stdout() {
+            let (weight, colour) = (if strong { "1;" } else { "" }, if share > 0.0 { 32 } else { 31 });
+            return format!("\u{1b}[{weight}{colour}m{piece}\u{1b}[0m");
+        }
+        let sign = if share > 0.0 { "+" } else { "-" };
+        format!("[{}{piece}]", sign.repeat(1 + usize::from(strong)))
     }
 
     fn finish(mut self) -> anyhow::Result<()> {

@@ -36,8 +36,8 @@ pub(crate) struct Args {
     /// Classifier, such as svm, bayes, knn(100) (`tamis list classifiers`); chosen when not given.
     #[arg(long, value_name = "NAME", value_parser = str::parse::<ClassifierSpec>)]
     classifier: Option<ClassifierSpec>,
-    /// How much work choosing may be: quick, usual or thorough. Usual and thorough count pairs of words too, unless terms are
-    /// given, and drop them where single words do better.
+    /// How much work choosing may be: quick, usual or thorough. Usual and thorough also try pairs of words, and
+    /// characters where words are not parted by blanks, unless terms are given.
     #[arg(long, value_name = "quick|usual|thorough", default_value_t, value_parser = str::parse::<Effort>)]
     effort: Effort,
     /// Which number of features is taken: the best, or the smallest whose loss is within --loss.
@@ -98,8 +98,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         seed: global.seed(),
         ..FitOptions::default()
     };
-    let counting = args.text.counting(options.counting(&args.text.choices())?)?;
-    let counts = labelled_counts(&args.corpus.open(global)?, &counting, global)?;
+    let corpus = args.corpus.open(global)?;
+    let counting = args.text.counting_by(&corpus, |text, corpus| options.counting(text, corpus))?;
+    let counts = labelled_counts(&corpus, counting, global)?;
     let trained = options.fit(&counts, &counts.training(), &global.progress())?;
     trained.model.write(&args.output)?;
     if global.quiet {

@@ -37,11 +37,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             return model_file(path, args.format, global);
         }
     }
-    let options = args.text.options()?;
     // First, because it is read faster than the corpus.
     let given = args.taxonomy.as_ref().map(|path| Taxonomy::open(path, &TaxonomyOptions::default())).transpose()?;
     let corpus = args.corpus.open(global)?;
-    let counts = counts(&corpus, &options, global)?;
+    let counts = counts(&corpus, args.text.counting(&corpus)?, global)?;
     let summary = Summary::of(&counts);
     let outside: Vec<String> = given.iter().flat_map(|tree| tree.missing(&counts.labels)).map(str::to_owned).collect();
     let named = || Taxonomy::from_names(counts.labels.iter(), Separator::Auto).ok().filter(|tree| tree.height() > 1);
@@ -53,7 +52,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
                     "labels_outside": outside })
         });
         return print_json(
-            &json!({ "format": corpus.to_string(), "summary": summary, "hierarchy": hierarchy, "text": options.text }),
+            &json!({ "format": corpus.to_string(), "summary": summary, "hierarchy": hierarchy, "text": *counts.text }),
         );
     }
     let mut facts = Rows::new(["what", "value"]);
@@ -81,7 +80,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     fact("tokens", grouped(summary.tokens));
     fact("distinct terms", n(summary.terms));
     let scripts = summary.scripts.iter().map(|s| format!("{} ({} documents)", s.script, n(s.documents)));
-    fact("terms", options.text.to_string());
+    fact("terms", counts.text.to_string());
     fact("scripts", scripts.collect::<Vec<_>>().join(", "));
     fact("documents without a term", n(summary.empty.len()));
     fact("terms in one document", n(summary.single_document_terms));

@@ -116,9 +116,8 @@ fn read(args: &Args, global: &Global) -> anyhow::Result<(Input, Table)> {
         let CountsFile { text, contingency: counts, .. } = CountsFile::read(path)?;
         return Ok((Input::Counted, Table { counts, text }));
     }
-    let options = args.text.options()?;
     let corpus = args.corpus.open(global)?;
-    let counts = counts(&corpus, &options, global)?;
+    let counts = counts(&corpus, args.text.counting(&corpus)?, global)?;
     let labels_needed = || args.per_label || args.by.iter().any(Selector::needs_labels);
     if counts.labels.is_empty() && labels_needed() {
         return Err(corpus.no_labels().into());
@@ -127,7 +126,7 @@ fn read(args: &Args, global: &Global) -> anyhow::Result<(Input, Table)> {
     if training.len() < counts.len() {
         tracing::info!("ranked on the {} training documents of {}", training.len(), counts.len());
     }
-    let table = Table { counts: Contingency::of_rows(&counts, &training), text: options.text };
+    let table = Table { counts: Contingency::of_rows(&counts, &training), text: (*counts.text).clone() };
     Ok((Input::Documents(Box::new(counts)), table))
 }
 

@@ -8,7 +8,7 @@ use tamis::counts::{CountOptions, PartBy, Parting, Vocabulary};
 use tamis::terms::TextOptions;
 
 use super::convert::create;
-use crate::corpus_args::{CorpusArgs, counts};
+use crate::corpus_args::CorpusArgs;
 use crate::global::Global;
 use crate::output::{Format, Rows, flags, grouped, print_rows};
 
@@ -53,7 +53,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let read = reading(&args.fields)?;
     // Labels, dates and ids; no term is kept.
     let options = CountOptions { vocabulary: Some(Vocabulary::default().into()), text: read, ..CountOptions::default() };
-    let counted = counts(&corpus, &options, global)?;
+    let (counted, report) = tamis::counts::count(corpus.batches_for(&options.text)?, &options, &global.progress())?;
+    if counted.is_empty() {
+        return Err(corpus.no_documents(&report.skipped).into());
+    }
     let by = match &args.group {
         Some(field) => PartBy::Group(groups(&corpus, field)?),
         None if args.by_date => PartBy::Date,

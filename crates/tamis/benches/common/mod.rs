@@ -1,8 +1,13 @@
 //! What the benchmark programs share: one JSON line for each figure, the best of several runs, memory.
 #![allow(dead_code, clippy::print_stdout)]
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
+
+use tamis::Result;
+use tamis::corpus::{Batch, Batches, Body, Document};
 
 /// Prints a figure in the form `cargo xtask bench` reads.
 pub(crate) fn report(what: &str, value: f64, unit: &str, note: &str) {
@@ -38,4 +43,43 @@ pub(crate) fn peak_mb() -> f64 {
     let kb =
         status.lines().find_map(|l| l.strip_prefix("VmHWM:")).and_then(|l| l.split_whitespace().next()?.parse().ok());
     kb.unwrap_or(f64::NAN) / 1024.0
+}
+
+/// Texts in memory, as the peer has them.
+pub(crate) struct Texts(pub(crate) Arc<Vec<String>>, pub(crate) usize);
+
+struct Slice(Arc<Vec<String>>, std::ops::Range<usize>);
+
+impl Batches for Texts {
+    fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
+        let start = self.1;
+        self.1 = (start + 512).min(self.0.len());
+        Ok(if start == self.1 { None } else { Some(Box::new(Slice(Arc::clone(&self.0), start..self.1))) })
+    }
+}
+
+impl Batch for Slice {
+    fn visit(&self, visit: &mut dyn FnMut(Result<Document<'_>>) -> ControlFlow<()>) {
+        for text in &self.0[self.1.clone()] {
+            let document =
+                Document { id: "".into(), body: Body::Text(text.into()), labels: vec![], part: None, date: None };
+            if visit(Ok(document)).is_break() {
+                return;
+            }
+        }
+    }
+}
+
+/// 20 Newsgroups, both parts.
+pub(crate) fn newsgroups() -> Vec<String> {
+    let mut texts = Vec::new();
+    for part in ["training", "test"] {
+        for label in std::fs::read_dir(data("20news-bydate").join(part)).expect("20news-bydate") {
+            for file in std::fs::read_dir(label.expect("entry").path()).expect("folder") {
+                let bytes = std::fs::read(file.expect("entry").path()).expect("file");
+                texts.push(bytes.iter().map(|&b| char::from(b)).collect());
+            }
+        }
+    }
+    texts
 }

@@ -77,6 +77,13 @@ impl Peeked {
         }
         Ok((Self { first, rest: source }, has_parts))
     }
+
+    /// The documents of the first batch, if nobody has taken it.
+    pub(crate) fn visit_first(&self, visit: &mut dyn FnMut(Result<Document<'_>>) -> ControlFlow<()>) {
+        if let Some(batch) = &self.first {
+            batch.visit(visit);
+        }
+    }
 }
 
 impl Batches for Peeked {

@@ -88,15 +88,15 @@ impl Fields {
         }
     }
 
-    /// The body of a document that has these texts; none where it has none of them.
+    /// The body of a document that has these texts; none where it has no text and no field is named. A document may lack any of
+    /// the named ones: whoever counts says when nobody has one.
     pub(crate) fn body<'a>(&self, text: Option<Cow<'a, str>>, named: Vec<(usize, Cow<'a, str>)>) -> Option<Body<'a>> {
         if self.texts.is_empty() {
             return text.map(Body::Text);
         }
         let text = text.map(|text| (Cow::Borrowed(TEXT_FIELD), text));
         let named = named.into_iter().map(|(at, text)| (Cow::Owned(self.texts[at].clone()), text));
-        let fields: Vec<_> = text.into_iter().chain(named).collect();
-        (!fields.is_empty()).then_some(Body::Fields(fields))
+        Some(Body::Fields(text.into_iter().chain(named).collect()))
     }
 
     /// The names to look for, by role.
@@ -159,6 +159,14 @@ impl Fields {
             if let Some(at) = position(&name).filter(|&at| !taken(at) && role != Role::Counts) {
                 roles.push((at, role));
             }
+        }
+        let has_text = roles.iter().any(|(_, role)| *role == Role::Text);
+        if !self.texts.is_empty() && self.reads(Role::Text) && !has_text {
+            return Err(format!(
+                "no column \"text\", which a block of the option `terms` reads that names no field; {}; name one, as in \
+                 title:words, or the column of the text with the option `text_field`",
+                columns()
+            ));
         }
         if roles.iter().any(|(_, role)| matches!(role, Role::Text | Role::Tokens | Role::Field(_))) {
             Ok(roles)

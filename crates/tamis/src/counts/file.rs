@@ -94,6 +94,9 @@ impl CountsFile {
         let meta: Meta =
             serde_json::from_str(file.text("meta")?).map_err(|e| file.error(format!("section meta: {e}")))?;
         let vocabulary = Vocabulary::load(file, "terms")?;
+        if let Some(reason) = meta.text.cut_otherwise(vocabulary.iter()) {
+            return Err(file.error(reason));
+        }
         let labels = Vocabulary::load(file, "labels")?;
         let documents: &[u32] = file.slice("meeting docs")?;
         let occurrences: &[u32] = file.slice("meeting occurs")?;

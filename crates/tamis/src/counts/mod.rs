@@ -115,22 +115,25 @@ impl Counts {
         }
     }
 
-    /// The same documents with n-grams of at most so many words: what counting them with
-    /// [`TextOptions::narrowed`](crate::terms::TextOptions::narrowed) options would give, but that terms that were pruned while counting
-    /// do not come back. None where that is not narrower.
-    pub fn narrowed(&self, longest: usize) -> Result<Option<Self>> {
-        if self.text.longest_gram().is_none_or(|most| most <= longest) {
+    /// The same documents with the terms of narrower options ([`TextOptions::narrower`]): what counting them so would
+    /// give, but that terms that were pruned while counting do not come back. None where the options are the same.
+    pub fn narrowed(&self, text: &TextOptions) -> Result<Option<Self>> {
+        if text == &*self.text {
             return Ok(None);
         }
-        let also = self.text.also_narrowed(longest, self.vocabulary.iter())?;
-        let kept: Vec<u32> = (0..self.vocabulary.len() as u32).filter(|&t| also[t as usize]).collect();
+        let also = self.text.also_in(text, self.vocabulary.iter())?;
+        // Blocks keep their order, and so do the terms.
+        let mut names = Vec::new();
         let mut place = vec![None; self.vocabulary.len()];
-        kept.iter().zip(0u32..).for_each(|(&old, new)| place[old as usize] = Some(new));
-        let matrix = self.matrix.map_columns(kept.len(), &place);
+        for (term, block) in also.iter().enumerate().filter_map(|(term, block)| Some((term, (*block)?))) {
+            place[term] = Some(names.len() as u32);
+            names.push(text.marked(block, self.text.block_of(self.vocabulary.name(term as u32)).1));
+        }
+        let matrix = self.matrix.map_columns(names.len(), &place);
         let lengths = (0..matrix.rows()).map(|row| matrix.row_values(row).iter().sum()).collect();
         Ok(Some(Self {
-            text: Arc::new(self.text.narrowed(longest)),
-            vocabulary: Arc::new(Vocabulary::from_sorted(kept.iter().map(|&t| self.vocabulary.name(t)))),
+            text: Arc::new(text.clone()),
+            vocabulary: Arc::new(Vocabulary::from_sorted(names.iter().map(String::as_str))),
             labels: Arc::clone(&self.labels),
             matrix,
             assignments: self.assignments.clone(),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::{Labeller, Model, Ranker, Why};
+use super::{Labeller, Model, Ranker, Span, Why};
 use crate::classify::{Fitted, Scored};
 use crate::corpus::Body;
 use crate::hierarchy::ProgressiveMemory;
@@ -117,10 +117,11 @@ pub struct Reason<'m> {
     pub bias: Option<f64>,
     /// Words by how much they say, most first.
     pub words: Vec<Word<'m>>,
-    /// Where they are in the text, in order, where that was asked for: the first 100,000. Spans of n-grams may overlap.
+    /// Where they are in the text, or in the texts of the fields, where that was asked for: the first 100,000. Spans of
+    /// n-grams may overlap: what they add sums up ([`Span::summed`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
-    pub spans: Option<Vec<Span>>,
+    pub spans: Option<Vec<Span<'m>>>,
     /// For neighbours: the training documents that voted for the label, nearest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
@@ -139,18 +140,6 @@ pub struct Word<'m> {
     pub adds: f64,
 }
 
-/// A place in the text and what it adds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Span {
-    /// First character, counted in Unicode code points from 0.
-    pub start: usize,
-    /// After the last character.
-    pub end: usize,
-    /// What this occurrence adds to the score.
-    pub adds: f64,
-}
-
 /// A training document that voted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -160,9 +149,6 @@ pub struct NamedNeighbour<'m> {
     /// Its share of the score.
     pub adds: f64,
 }
-
-/// Places in an answer: megabytes of text would make hundreds of them.
-const MOST_SPANS: usize = 100_000;
 
 impl<'m> Labeller<'m> {
     /// Labels a document, and says what was asked for.
@@ -223,19 +209,15 @@ impl<'m> Labeller<'m> {
             known,
         };
         let Some(asked) = &how.reasons else { return answer };
-        let text = match body {
-            Body::Text(text) if asked.spans => Some(text.as_ref()),
-            _ => None,
-        };
         let whys: Vec<Why> = explained.iter().map(|(label, ..)| self.why(*label)).collect();
-        let places = text.map(|text| (text, self.places(text)));
+        let places = if asked.spans { self.places_of(body) } else { Vec::new() };
         let reasons = explained.into_iter().zip(whys).map(|((label, score, decided), why)| Reason {
             label: model.labels.name(label),
             score: along.as_ref().map_or(score, |(_, scores)| scores.get(label as usize).copied()),
             threshold: model.label_facts(label).threshold,
             decided,
             bias: why.bias,
-            spans: asked.spans.then(|| places.as_ref().map_or_else(Vec::new, |(text, at)| spans(text, at, &why))),
+            spans: asked.spans.then(|| Span::of(&places, &why)),
             neighbours: matches!(model.ranker, Ranker::Flat(Fitted::Knn { .. })).then(|| named(model, &why, asked.top)),
             words: why
                 .words
@@ -251,43 +233,4 @@ impl<'m> Labeller<'m> {
 fn named<'m>(model: &'m Model, why: &Why, top: usize) -> Vec<NamedNeighbour<'m>> {
     let name = |document: u32| model.neighbours[document as usize].as_str();
     why.neighbours.iter().take(top).map(|n| NamedNeighbour { document: name(n.document), adds: n.adds }).collect()
-}
-
-/// What each place of a word in the text adds.
-fn spans(text: &str, places: &[(std::ops::Range<usize>, u32)], why: &Why) -> Vec<Span> {
-    let mut each: Vec<(u32, f64)> =
-        why.words.iter().map(|w| (w.feature, w.adds / f64::from(w.count.max(1)))).filter(|w| w.1 != 0.0).collect();
-    each.sort_unstable_by_key(|w| w.0);
-    let adds = |feature: u32| each.binary_search_by_key(&feature, |w| w.0).ok().map(|at| each[at].1);
-    let found = places.iter().filter_map(|(range, feature)| Some((range.clone(), adds(*feature)?)));
-    in_characters(text, found.take(MOST_SPANS).collect())
-}
-
-/// Places in bytes, in any order, as places in characters.
-fn in_characters(text: &str, places: Vec<(std::ops::Range<usize>, f64)>) -> Vec<Span> {
-    let mut bounds: Vec<usize> = places.iter().flat_map(|(range, _)| [range.start, range.end]).collect();
-    bounds.sort_unstable();
-    bounds.dedup();
-    let mut counted = Vec::with_capacity(bounds.len());
-    let (mut at, mut characters) = (0, 0);
-    for &bound in &bounds {
-        characters += text.get(at..bound).map_or(0, |piece| piece.chars().count());
-        at = bound;
-        counted.push(characters);
-    }
-    let place = |byte: usize| bounds.binary_search(&byte).map_or(0, |i| counted[i]);
-    places.iter().map(|(range, adds)| Span { start: place(range.start), end: place(range.end), adds: *adds }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_are_counted_in_characters() {
-        let text = "é🦊 ab";
-        let spans = in_characters(text, vec![(0..2, 1.0), (2..6, 2.0), (0..6, 3.0), (7..9, 4.0)]);
-        let found: Vec<(usize, usize)> = spans.iter().map(|s| (s.start, s.end)).collect();
-        assert_eq!(found, [(0, 1), (1, 2), (0, 2), (3, 5)]);
-    }
 }

@@ -1,9 +1,10 @@
 //! Choosing terms, weighting, classifier, C, selector and size: many candidates on few documents, few on many.
 //!
-//! Three heats, each by cross-validated R-precision. In the first all candidates (how many words a term may have × classifiers with
-//! their vectors and C) run on a small sample; the best few run again on a larger one; the best of them walks the sizes of all
-//! selectors. The work is bounded by numbers of documents and candidates, never by the clock, so the same seed gives the same
-//! choice anywhere (successive halving: Jamieson & Talwalkar 2016).
+//! Heats, each by cross-validated R-precision. In the first all candidates (what a term is × classifiers with their
+//! vectors and C) run on a small sample; the best few run again on a larger one; the best of them walks the sizes of all
+//! selectors; and where there are many more documents, C is set once more on all of them. The work is bounded by numbers of
+//! documents and candidates, never by the clock, so the same seed gives the same choice anywhere (successive halving: Jamieson &
+//! Talwalkar 2016).
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -12,11 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use super::fit::check;
 use crate::classify::sweep::{Prefixes, Task, means};
-use crate::classify::{ClassifierSpec, Scored};
+use crate::classify::{ClassifierSpec, Scored, SvmOptions};
 use crate::counts::{Contingency, Counts, CrossValidation, Split};
 use crate::features::{Selector, rank_all};
 use crate::measure::ranking::r_precision;
 use crate::named::named;
+use crate::terms::TextOptions;
 use crate::{Error, Progress, Result};
 
 named! {
@@ -52,7 +54,7 @@ pub struct ChooseOptions {
     pub selectors: Vec<Selector>,
     /// Classifiers that compete.
     pub classifiers: Vec<ClassifierSpec>,
-    /// Whether terms of fewer words than were counted compete too.
+    /// Whether fewer terms than were counted compete too: those of [`TextOptions::narrower`].
     pub narrow: bool,
     /// Sizes that compete, and all terms with them; one alone is the size that was asked for.
     pub sizes: Vec<usize>,
@@ -62,6 +64,8 @@ pub struct ChooseOptions {
     pub few: usize,
     /// Most documents of the others: choosing needs fewer than training.
     pub documents: usize,
+    /// Most documents on which C is set once more, for the more there are, the smaller it should be; 0 leaves it out.
+    pub refined: usize,
     /// Candidates of the second heat.
     pub finalists: usize,
     /// Which size is taken.
@@ -96,6 +100,11 @@ impl ChooseOptions {
             folds: 3,
             few: 3000,
             documents: if effort == Effort::Thorough { 40_000 } else { 12_000 },
+            refined: match effort {
+                Effort::Quick => 0,
+                Effort::Usual => 60_000,
+                Effort::Thorough => 200_000,
+            },
             finalists: if effort == Effort::Thorough { 8 } else { 4 },
             prefer: Prefer::Best,
             loss: 0.005,
@@ -141,8 +150,8 @@ pub struct FrontierPoint {
 /// What was chosen and from what.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    /// Most words of a term; `None`: as counted.
-    pub longest: Option<usize>,
+    /// What a term is, narrower than what was counted; `None`: as counted.
+    pub terms: Option<TextOptions>,
     /// The classifier.
     pub classifier: ClassifierSpec,
     /// The selector.
@@ -160,8 +169,8 @@ pub struct Choice {
 /// How terms and classifier are set for a trial.
 #[derive(Debug, Clone, PartialEq)]
 struct Candidate {
-    /// Most words of a term.
-    longest: usize,
+    /// Number of the view.
+    view: usize,
     classifier: ClassifierSpec,
 }
 
@@ -170,8 +179,38 @@ struct Heat<'a> {
     counts: &'a Counts,
     rows: Vec<usize>,
     options: &'a ChooseOptions,
-    /// Words of each term, where terms of fewer words compete.
-    words: &'a [u8],
+    views: &'a [View],
+}
+
+/// Terms that compete: all that were counted, or those of narrower options.
+struct View {
+    text: TextOptions,
+    /// Whether it has each term; empty where it has all.
+    has: Vec<bool>,
+}
+
+impl View {
+    /// What was counted, narrower views first.
+    fn all(counts: &Counts, narrow: bool) -> Result<Vec<Self>> {
+        let texts = if narrow { counts.text.narrower() } else { vec![(*counts.text).clone()] };
+        let view = |text: TextOptions| {
+            let has = if text == *counts.text {
+                Vec::new()
+            } else {
+                let also = counts.text.also_in(&text, counts.vocabulary.iter())?;
+                also.iter().map(Option::is_some).collect()
+            };
+            Ok(Self { text, has })
+        };
+        texts.into_iter().map(view).collect()
+    }
+
+    fn terms(&self, ranked: &[u32]) -> Vec<u32> {
+        if self.has.is_empty() {
+            return ranked.to_vec();
+        }
+        ranked.iter().copied().filter(|&t| self.has[t as usize]).collect()
+    }
 }
 
 impl Heat<'_> {
@@ -198,7 +237,7 @@ impl Heat<'_> {
                     if progress.cancelled() {
                         return Err(Error::Interrupted);
                     }
-                    let terms = self.terms(ranking.terms(), candidate.longest);
+                    let terms = self.views[candidate.view].terms(ranking.terms());
                     longest[c][s] = terms.len().max(longest[c][s]);
                     // Sizes beyond the terms are all the same size, and are walked once.
                     let mut real: Vec<usize> = sizes.iter().map(|&size| size.min(terms.len())).collect();
@@ -226,7 +265,7 @@ impl Heat<'_> {
                     let (mean, error) = mean_and_error(&values[c][s][at]);
                     trials.push(Trial {
                         documents: self.rows.len(),
-                        terms: counts.text.narrowed(candidate.longest).to_string(),
+                        terms: self.views[candidate.view].text.to_string(),
                         classifier: candidate.classifier.clone(),
                         selector: selector.to_string(),
                         size: size.min(most),
@@ -238,13 +277,6 @@ impl Heat<'_> {
             }
         }
         Ok(trials)
-    }
-
-    fn terms(&self, ranked: &[u32], longest: usize) -> Vec<u32> {
-        if self.words.is_empty() {
-            return ranked.to_vec();
-        }
-        ranked.iter().copied().filter(|&t| usize::from(self.words[t as usize]) <= longest).collect()
     }
 }
 
@@ -280,7 +312,7 @@ fn too_few(documents: usize, options: &ChooseOptions) -> Result<Choice> {
         size.map_or("all terms".to_owned(), |size| format!("{size} terms of {selector}"))
     );
     Ok(Choice {
-        longest: None,
+        terms: None,
         classifier,
         selector,
         size,
@@ -307,26 +339,16 @@ pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress
         some.sort_unstable();
         some
     };
-    let most = counts.text.longest_gram().unwrap_or(1);
-    let orders: Vec<usize> = if options.narrow { (1..=most).collect() } else { vec![most] };
-    let mut words = if orders.len() > 1 { vec![most as u8; counts.vocabulary.len()] } else { Vec::new() };
-    for &longest in orders[..orders.len() - 1].iter().rev() {
-        let also = counts.text.also_narrowed(longest, counts.vocabulary.iter())?;
-        words.iter_mut().zip(also).filter(|(_, also)| *also).for_each(|(words, _)| *words = longest as u8);
-    }
-    let mut candidates: Vec<Candidate> = orders
-        .iter()
-        .flat_map(|&longest| {
-            options.classifiers.iter().map(move |classifier| Candidate { longest, classifier: classifier.clone() })
-        })
-        .collect();
+    let views = View::all(counts, options.narrow)?;
+    let each = |view| options.classifiers.iter().cloned().map(move |classifier| Candidate { view, classifier });
+    let mut candidates: Vec<Candidate> = (0..views.len()).flat_map(each).collect();
     let cutting = &options.selectors[..1];
     // A size that was given is the size at which candidates compete.
     let fixed = match options.sizes.as_slice() {
         [size] => *size,
         _ => usize::MAX,
     };
-    let heat = |n: usize| Heat { counts, rows: first(n), options, words: &words };
+    let heat = |n: usize| Heat { counts, rows: first(n), options, views: &views };
     let mut trials = Vec::new();
     if candidates.len() > options.finalists && sample.len() > options.few {
         let found = heat(options.few).run("choosing", &candidates, cutting, &[fixed], progress)?;
@@ -347,7 +369,26 @@ pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress
     trials.extend(walked.iter().cloned());
     let winner = candidates.first().ok_or_else(|| Error::data("no candidate to choose from"))?;
     let validated = !counts.validation_for(rows).is_empty();
-    decide(winner, trials, walked, options, most, validated)
+    let terms = Some(&views[winner.view]).filter(|view| !view.has.is_empty()).map(|view| view.text.clone());
+    let mut choice = decide(winner, terms, trials, walked, options, validated)?;
+    if let ClassifierSpec::Svm(svm) = &choice.classifier
+        && options.classifiers.len() > 1
+        && sample.len().min(options.refined) > options.documents
+    {
+        let lower = |share: f64| {
+            let c = format!("{:.1e}", svm.c * share).parse().unwrap_or(svm.c);
+            Candidate { view: winner.view, classifier: ClassifierSpec::Svm(SvmOptions { c, ..svm.clone() }) }
+        };
+        let costs = [0.3, 0.55, 1.0].map(lower);
+        let size = choice.size.unwrap_or(usize::MAX);
+        let selector = std::slice::from_ref(&choice.selector);
+        let found = heat(options.refined).run("setting C", &costs, selector, &[size], progress)?;
+        let reached: Vec<String> = found.iter().map(|t| format!("{} {:.4}", t.classifier, t.mean)).collect();
+        choice.reasons.push(format!("C was set on {} documents: {}.", found[0].documents, reached.join(", ")));
+        choice.classifier = best_of(&costs, &found, 1).remove(0).classifier;
+        choice.trials.extend(found);
+    }
+    Ok(choice)
 }
 
 /// The candidates with the best trials, in the order they had; of equals the earlier ones.
@@ -362,10 +403,10 @@ fn best_of(candidates: &[Candidate], trials: &[Trial], most: usize) -> Vec<Candi
 
 fn decide(
     winner: &Candidate,
+    terms: Option<TextOptions>,
     trials: Vec<Trial>,
     walked: Vec<Trial>,
     options: &ChooseOptions,
-    counted: usize,
     validated: bool,
 ) -> Result<Choice> {
     // Ties go to the earlier candidate, which is the smaller size.
@@ -416,9 +457,8 @@ fn decide(
     }
     let selector = options.selectors.iter().find(|s| s.to_string() == taken.selector).cloned();
     let selector = selector.ok_or_else(|| Error::data("no candidate to choose from"))?;
-    let longest = (winner.longest < counted).then_some(winner.longest);
     let (classifier, size) = (winner.classifier.clone(), (!taken.all).then_some(taken.size));
-    Ok(Choice { longest, classifier, selector, size, trials, frontier, reasons })
+    Ok(Choice { terms, classifier, selector, size, trials, frontier, reasons })
 }
 
 fn mean_and_error(values: &[f64]) -> (f64, f64) {

@@ -178,6 +178,10 @@ impl Model {
             tracing::warn!("{warning}");
         }
         let taxonomy = meta.taxonomy.map(|r| Taxonomy::from_records(r, ParentPolicy::Refuse)).transpose()?;
+        let terms = Vocabulary::load(file, "terms")?;
+        if let Some(reason) = meta.text.cut_otherwise(terms.iter()) {
+            return Err(file.error(reason));
+        }
         let labels = Vocabulary::load(file, "labels")?;
         let ranker = match meta.classifier {
             Shape::Progressive(filter) => Ranker::Along(Box::new(load_filter(*filter, file, taxonomy.as_ref())?)),
@@ -187,7 +191,7 @@ impl Model {
             neighbours: load_neighbours(&ranker, file)?,
             ranker,
             text: meta.text,
-            terms: Arc::new(Vocabulary::load(file, "terms")?),
+            terms: Arc::new(terms),
             feature_of: file.slice::<u32>("features")?.to_vec(),
             labels: Arc::new(labels),
             taxonomy,

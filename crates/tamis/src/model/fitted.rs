@@ -12,7 +12,7 @@ use crate::classify::{Classifier, ClassifierSpec, Fitted, Query, Scored, Scratch
 use crate::counts::Vocabulary;
 use crate::hierarchy::progressive::Answers;
 use crate::hierarchy::{ProgressiveMemory, ProgressiveModel, Taxonomy};
-use crate::terms::{Analyzer, TextOptions};
+use crate::terms::{Analyzer, TextOptions, Unit};
 use crate::threshold::{Calibration, ThresholdCurve, Thresholds};
 use crate::{Error, Result};
 
@@ -181,7 +181,8 @@ impl Model {
         // Whoever labels makes one of these, and must not fail.
         Analyzer::new(&parts.text)?;
         let shown = |&term: &u32| parts.text.shown(parts.terms.name(term)).into_owned();
-        let shown = parts.text.marks_terms().then(|| term_of.iter().map(shown).collect());
+        let plain = !parts.text.marks_terms() && parts.text.blocks().iter().all(|block| block.unit == Unit::Words);
+        let shown = (!plain).then(|| term_of.iter().map(shown).collect());
         Ok(Self(Arc::new(Checked { parts, term_of, shown, idle: Mutex::default() })))
     }
 

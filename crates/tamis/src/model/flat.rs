@@ -48,10 +48,10 @@ pub(super) fn fit(
             return Err(Error::data(format!("{what} is tuned on held-out documents, and {n} {reason}")));
         }
     }
-    let Choice { longest, classifier, selector, size, trials, frontier, mut reasons } =
+    let Choice { terms: narrower, classifier, selector, size, trials, frontier, mut reasons } =
         settle(counts, rows, options, progress)?;
-    // Terms of fewer words are a corpus of their own from here on, as if they had been counted so.
-    let narrow = longest.map(|longest| counts.narrowed(longest)).transpose()?.flatten();
+    // Narrower terms are a corpus of their own from here on, as if they had been counted so.
+    let narrow = narrower.map(|text| counts.narrowed(&text)).transpose()?.flatten();
     let counts = narrow.as_ref().unwrap_or(counts);
     let selector = if selector.has_auto() {
         let (learned, reason) = lambda(counts, rows, &selector, size, &classifier, options, progress)?;
@@ -153,8 +153,7 @@ pub(super) fn quantised(trained: Trained, counts: &Counts, rows: &[usize]) -> Re
         )));
     };
     let small = linear.quantised()?;
-    let longest = trained.model.text.longest_gram();
-    let narrow = longest.map(|longest| counts.narrowed(longest)).transpose()?.flatten();
+    let narrow = counts.narrowed(&trained.model.text)?;
     let counts = narrow.as_ref().unwrap_or(counts);
     let terms: Vec<u32> = trained.model.features().iter().filter_map(|t| counts.vocabulary.id(t)).collect();
     let problem = Problem::new(counts, rows, &terms);
@@ -179,7 +178,7 @@ fn settle(counts: &Counts, rows: &[usize], options: &FitOptions, progress: &dyn 
     if let (Some(selector), Some(classifier), Some(size)) = (&options.by, &options.classifier, options.features) {
         let size = if let Size::Top(n) = size { Some(n) } else { None };
         return Ok(Choice {
-            longest: None,
+            terms: None,
             classifier: classifier.clone(),
             selector: selector.clone(),
             size,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Memory, Model};
 use crate::classify::{Query, Scored};
 use crate::corpus::Body;
-use crate::terms::Analyzer;
+use crate::terms::{Analyzer, TEXT_FIELD};
 
 /// A document's labels as numbers. Borrows from the labeller until the next document.
 #[derive(Debug, Clone, Copy)]
@@ -143,13 +143,18 @@ impl<'m> Labeller<'m> {
         self.model
     }
 
-    /// Every occurrence of a feature in a text, in the order of the text: which bytes, which feature.
+    /// Every occurrence of a feature in a text, block by block in the order of the text: which bytes, which feature.
     pub fn places(&mut self, text: &str) -> Vec<(Range<usize>, u32)> {
+        self.places_in(TEXT_FIELD, text)
+    }
+
+    /// The same in the text of a field.
+    pub fn places_in(&mut self, field: &str, text: &str) -> Vec<(Range<usize>, u32)> {
         let model = self.model;
         let desk = self.desk();
         desk.forget_when_full();
         let mut units: Vec<(Range<usize>, u32)> = Vec::new();
-        desk.analyzer.places(text, |range, unit| units.push((range, unit)));
+        desk.analyzer.places_in(field, text, |range, unit| units.push((range, unit)));
         desk.number_units(model);
         units.iter_mut().for_each(|(_, unit)| *unit = desk.feature_of_unit[*unit as usize]);
         units.retain(|&(_, feature)| (feature as usize) < model.terms.len());

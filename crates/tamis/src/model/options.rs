@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::choose::{Effort, Prefer};
 use crate::classify::ClassifierSpec;
+use crate::corpus::Glance;
 use crate::counts::Counts;
 use crate::features::search::Budget;
 use crate::features::{Selector, Size};
@@ -179,17 +180,28 @@ impl FitOptions {
     /// Folds where they are not given, for labels side by side.
     pub const FOLDS: usize = 5;
 
-    /// How text is to become terms for a fit with these options: where nothing is said about n-grams and a linear classifier is
-    /// to be chosen, pairs of words are counted too, and [`FitOptions::fit`] drops them where single words do better.
-    pub fn counting(&mut self, text: &TextChoices) -> Result<TextOptions> {
+    /// How text is to become terms for a fit with these options. Where nothing is said about n-grams and a linear classifier is
+    /// to be chosen, more is counted than is said: pairs of words too, and characters where words are not parted by blanks.
+    /// [`FitOptions::fit`] keeps what does best.
+    pub fn counting(&mut self, text: &TextChoices, corpus: &Glance) -> Result<TextOptions> {
         let flat = self.taxonomy.is_none() || matches!(self.threshold, Some(Deciding::Flat(_)));
         let linear = !matches!(self.classifier, Some(ClassifierSpec::Knn(_)));
         let open = self.by.is_none() || self.features.is_none() || self.classifier.is_none();
         let unsaid = text.terms.is_none() && text.ngrams.is_none() && text.char_ngrams.is_none();
         let search = self.effort != Effort::Quick && flat && linear && open && unsaid;
         self.terms_as_counted = !search;
-        if search { TextChoices { ngrams: Some(2), ..text.clone() }.options() } else { text.options() }
+        let mut text = text.with_language_of(corpus)?;
+        if search {
+            let widest = if corpus.is_without_blanks() { Self::WIDEST_WITHOUT_BLANKS } else { Self::WIDEST };
+            text.terms = Some(widest.to_owned());
+        }
+        text.options()
     }
+
+    /// What is counted for a search over terms.
+    const WIDEST: &str = "words(1-2)";
+    /// The same in scripts that do not part words by blanks.
+    const WIDEST_WITHOUT_BLANKS: &str = "words+chars(1-3)";
 
     /// Checks the options against each other, and tells which way they lead.
     pub(super) fn way(&self, counts: &Counts, rows: &[usize]) -> Result<Way> {

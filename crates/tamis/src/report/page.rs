@@ -28,7 +28,9 @@ th,td{padding:.22rem .7rem;text-align:left;border-bottom:1px solid var(--grid);v
 th{font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\
 .tree,.tree ul{list-style:none;padding-left:1.1rem;border-left:1px solid var(--grid);margin:.1rem 0}.tree{border:0;padding:0}\
 .tree li{margin:.12rem 0}.tree .bar{display:inline-block;height:.55rem;background:#0072b2;border-radius:2px;vertical-align:middle}\
-summary{cursor:pointer}\
+summary{cursor:pointer}.reading{white-space:pre-line}mark{color:inherit;border-radius:2px}\
+.f1{background:#009e7322}.f2{background:#009e7344}.f3{background:#009e7377}.f4{background:#009e73aa}\
+.a1{background:#d55e0022}.a2{background:#d55e0044}.a3{background:#d55e0077}.a4{background:#d55e00aa}\
 @media print{body{font-size:11px;max-width:none}h2{break-after:avoid}figure,table{break-inside:avoid}nav{display:none}\
 :root{--ink:#000;--mute:#444;--grid:#ccc;--paper:#fff;--box:#f4f4f4}}\
 @media(max-width:38rem){body{padding:.8rem}table{font-size:.8rem}th,td{padding:.2rem .35rem}}";
@@ -63,6 +65,24 @@ impl Page {
     /// A command or other literal text.
     pub fn code(&mut self, text: &str) -> &mut Self {
         let _ = write!(self.body, "<pre><code>{}</code></pre>", escape(text));
+        self
+    }
+
+    /// A text in pieces with marks: green for, red against, stronger where they add more; hovering tells how much.
+    pub fn marked(&mut self, heading: &str, pieces: &[(&str, Option<f64>)]) -> &mut Self {
+        let largest = pieces.iter().filter_map(|(_, adds)| *adds).map(f64::abs).fold(0.0, f64::max);
+        let _ = write!(self.body, "<p class=\"reading\"><small>{}</small> ", escape(heading));
+        for (piece, adds) in pieces {
+            let share = adds.map_or(0.0, |adds| adds / largest);
+            if share.abs() < 0.03 {
+                self.body.push_str(&escape(piece));
+                continue;
+            }
+            let (side, level) = (if share > 0.0 { "f" } else { "a" }, (4.0 * share.abs()).ceil().clamp(1.0, 4.0));
+            let tip = super::short(adds.unwrap_or_default());
+            let _ = write!(self.body, "<mark class=\"{side}{level}\" title=\"{tip}\">{}</mark>", escape(piece));
+        }
+        self.body.push_str("</p>");
         self
     }
 
@@ -186,7 +206,9 @@ mod tests {
         let mut page = Page::new("<b>", "&");
         page.section("<i>").text("</p><script>").table(&["<th>"], &[vec!["<td>"]]).code("</pre>");
         page.tree(&[TreeNode { depth: 0, name: "<li>".into(), value: 0.5, remark: "</ul>".into() }]);
+        page.marked("<h>", &[("<u>", Some(1.0)), ("<s>", None)]);
         let html = page.finish();
+        assert!(html.contains("<mark class=\"f4\" title=\"1\">&lt;u&gt;</mark>&lt;s&gt;"), "{html}");
         for forbidden in ["<b>", "<i>", "<script>", "</p><script", "<li><li>"] {
             assert!(!html.contains(forbidden), "{forbidden}");
         }

@@ -42,6 +42,8 @@ pub struct TextChoices {
     pub stop_words: Option<StopWords>,
     /// Language of the stemmer.
     pub stem: Option<String>,
+    /// Language of stemmer and stop words, where those are not said; `auto` is for [`TextChoices::with_language_of`].
+    pub language: Option<String>,
     /// Word n-grams of 1 to this many words.
     pub ngrams: Option<usize>,
     /// Character n-grams of these lengths instead of words.
@@ -52,8 +54,22 @@ impl TextChoices {
     /// The options for counting.
     pub fn options(&self) -> Result<TextOptions> {
         let mut lists = BTreeMap::new();
-        let stop = self.stop_words.as_ref().map(|words| self::list(words, &mut lists)).transpose()?;
-        let stem = self.stem.as_deref().map(|name| algorithm(name).map(|found| found.name().to_owned())).transpose()?;
+        let mut stop = self.stop_words.as_ref().map(|words| self::list(words, &mut lists)).transpose()?;
+        let stemmer = |name: &str| algorithm(name).map(|found| found.name().to_owned());
+        let mut stem = self.stem.as_deref().map(stemmer).transpose()?;
+        if let Some(language) = &self.language {
+            if self.wants_language() {
+                return Err(Error::invalid("language", language, "is recognised from a corpus; here it must be named"));
+            }
+            let lacks = |what: &str, other: &str| {
+                let reason =
+                    format!("there is no {what} for it; say the option `{other}` alone, or nothing about languages");
+                Error::invalid("language", language, reason)
+            };
+            stem = Some(stem.map_or_else(|| stemmer(language).map_err(|_| lacks("stemmer", "stop_words")), Ok)?);
+            let list = || stop_language_name(language).map(str::to_owned);
+            stop = Some(stop.map_or_else(|| list().map_err(|_| lacks("list of stop words", "stem")), Ok)?);
+        }
         let base = |unit: Unit| {
             let usual = Block::of(unit);
             Block {

@@ -8,6 +8,8 @@ mod characters;
 mod choices;
 mod expression;
 mod languages;
+mod narrow;
+mod recognise;
 mod scripts;
 mod shape;
 mod text;
@@ -22,4 +24,5 @@ pub use languages::{SNOWBALL_DATE, stemmers, stop_word_languages, stop_words, st
 pub use text::TextOptions;
 pub use words::Words;
 
+pub(crate) use scripts::is_dense;
 use text::MOST_BLOCKS;

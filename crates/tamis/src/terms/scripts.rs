@@ -80,7 +80,17 @@ fn class_of(c: char) -> Class {
 
 /// Whether a word is of a script whose single characters are kept, however short words must not be.
 pub(super) fn is_part(word: &str) -> bool {
-    word.chars().next().is_some_and(|c| matches!(class_of(c), Class::Pairs(_) | Class::Dictionary(_)))
+    word.chars().next().is_some_and(is_dense)
+}
+
+/// Whether a character is of a script that does not part words by blanks.
+pub(crate) fn is_dense(c: char) -> bool {
+    matches!(class_of(c), Class::Pairs(_) | Class::Dictionary(_))
+}
+
+/// Whether a character is of a script whose words are in a dictionary.
+pub(super) fn needs_dictionary(c: char) -> bool {
+    matches!(class_of(c), Class::Dictionary(_))
 }
 
 /// Splits a part of the text into runs of one class.

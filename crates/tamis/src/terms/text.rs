@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{Block, Digits, Form, TEXT_FIELD, Unit};
 use super::languages::{SNOWBALL_DATE, stop_words};
-use super::{Analyzer, Words, expression};
-use crate::corpus::Body;
+use super::scripts::needs_dictionary;
+use super::{Words, expression};
 use crate::{Error, Result};
 
 /// Most blocks of an expression.
@@ -28,12 +28,22 @@ pub struct TextOptions {
     stop_words: BTreeMap<String, Vec<String>>,
     /// The algorithms' date, [`SNOWBALL_DATE`] when the options were made; empty without stemming.
     stem_date: String,
+    /// Whether words were cut with dictionaries where scripts need them, by the build that made the options; none where no
+    /// block asks.
+    dictionaries: Option<bool>,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { blocks: vec![Block::words()], stop_words: BTreeMap::new(), stem_date: String::new() }
+        let blocks = vec![Block::words()];
+        Self { dictionaries: dictionaries(&blocks), blocks, stop_words: BTreeMap::new(), stem_date: String::new() }
     }
+}
+
+/// Whether this build has the dictionaries, where a block would look into them.
+fn dictionaries(blocks: &[Block]) -> Option<bool> {
+    let asks = |block: &Block| block.unit == Unit::Words && block.words == Words::Scripts;
+    blocks.iter().any(asks).then_some(cfg!(feature = "segmenter"))
 }
 
 impl TextOptions {
@@ -58,7 +68,7 @@ impl TextOptions {
         }
         let stems = blocks.iter().any(|block| block.stem.is_some());
         let stem_date = if stems { SNOWBALL_DATE } else { "" }.to_owned();
-        Ok(Self { blocks, stop_words: stop, stem_date })
+        Ok(Self { dictionaries: dictionaries(&blocks), blocks, stop_words: stop, stem_date })
     }
 
     /// Its blocks.
@@ -82,42 +92,15 @@ impl TextOptions {
         fields
     }
 
-    /// The most words of a term, where all terms are of one block of words and n-grams begin with single words. Only such
-    /// options have narrower ones ([`TextOptions::narrowed`]).
-    pub fn longest_gram(&self) -> Option<usize> {
-        match self.blocks.as_slice() {
-            [block] if block.unit == Unit::Words && block.range.0 == 1 => Some(block.range.1),
-            _ => None,
+    /// The same with other blocks, which name no list of words that these do not.
+    pub(super) fn with_blocks(&self, blocks: Vec<Block>) -> Self {
+        let mut new = Self { blocks, ..self.clone() };
+        new.stop_words.retain(|name, _| new.blocks.iter().any(|block| block.stop.as_ref() == Some(name)));
+        if new.blocks.iter().all(|block| block.stem.is_none()) {
+            new.stem_date.clear();
         }
-    }
-
-    /// The same with n-grams of at most so many words; the same where there are no narrower ones.
-    pub fn narrowed(&self, longest: usize) -> Self {
-        let mut narrow = self.clone();
-        if self.longest_gram().is_some() {
-            narrow.blocks[0].range.1 = narrow.blocks[0].range.1.min(longest.max(1));
-        }
-        narrow
-    }
-
-    /// Which of the terms of these options are also terms of the narrowed ones. Words are joined by blanks, so that mostly tells;
-    /// scripts without blanks have longer terms instead, and there the narrowed options are asked what the term itself gives.
-    pub fn also_narrowed<'t>(&self, longest: usize, terms: impl Iterator<Item = &'t str>) -> Result<Vec<bool>> {
-        // Terms are stemmed already, and none is a stop word.
-        let mut plain = self.narrowed(longest);
-        plain.blocks.iter_mut().for_each(|block| (block.stem, block.stop) = (None, None));
-        plain.stop_words.clear();
-        let mut analyzer = Analyzer::new(&plain)?;
-        let mut units = Vec::new();
-        let also = |term: &str| {
-            if term.is_ascii() || term.contains(' ') {
-                return term.bytes().filter(|&b| b == b' ').count() < longest;
-            }
-            units.clear();
-            analyzer.analyze(&Body::Text(term.into()), |unit, _| units.push(unit));
-            units.iter().any(|&unit| analyzer.term(unit) == term)
-        };
-        Ok(terms.map(also).collect())
+        new.dictionaries = new.dictionaries.filter(|_| dictionaries(&new.blocks).is_some());
+        new
     }
 
     /// Whether it reads fields other than the text.
@@ -136,12 +119,29 @@ impl TextOptions {
         })
     }
 
+    /// Why this build cannot go on with these terms: they are of scripts whose words it would cut otherwise.
+    pub(crate) fn cut_otherwise<'t>(&self, mut terms: impl Iterator<Item = &'t str>) -> Option<&'static str> {
+        let has = self.dictionaries.filter(|&has| has != cfg!(feature = "segmenter"))?;
+        terms.any(|term| term.chars().any(needs_dictionary)).then_some(if has {
+            "its words of Thai, Lao, Khmer or Burmese were cut with dictionaries, which this build does not have (cargo \
+             feature `segmenter`): it would find other terms; take a build with them"
+        } else {
+            "its words of Thai, Lao, Khmer or Burmese were cut without dictionaries, and this build has them (cargo feature \
+             `segmenter`): it would find other terms; train or count again"
+        })
+    }
+
     /// What stands before the terms of a block, so that blocks never share one; nothing where there is one block only.
     pub(super) fn mark(&self, block: usize) -> Option<char> {
         (self.blocks.len() > 1).then(|| char::from(1 + block as u8))
     }
 
-    /// Whether terms do not read as they are stored.
+    /// The term of a block as it is stored.
+    pub(crate) fn marked(&self, block: usize, plain: &str) -> String {
+        self.mark(block).map_or_else(|| plain.to_owned(), |mark| format!("{mark}{plain}"))
+    }
+
+    /// Whether terms carry the mark of a block, or are of a field.
     pub fn marks_terms(&self) -> bool {
         self.blocks.len() > 1 || self.blocks[0].field.is_some()
     }
@@ -153,12 +153,14 @@ impl TextOptions {
     }
 
     /// A term as it reads for people: `title:new york`, `‹␣th›` for characters, and `word [2]` where the second block has the
-    /// same field and kind as one before. Where all terms are of one block and of no field, it is the term itself.
+    /// same field and kind as one before. Where all terms are of one block and of no field, it is the term itself, with
+    /// visible blanks where it is of characters.
     pub fn shown<'t>(&self, term: &'t str) -> Cow<'t, str> {
         let (at, plain) = self.block_of(term);
         let block = &self.blocks[at];
         if !self.marks_terms() {
-            return Cow::Borrowed(plain);
+            let blanks = block.unit == Unit::Chars && plain.contains(' ');
+            return if blanks { Cow::Owned(plain.replace(' ', "␣")) } else { Cow::Borrowed(plain) };
         }
         let mut shown = Cow::Borrowed(plain);
         if block.unit == Unit::Chars {
@@ -211,6 +213,8 @@ struct Current {
     stop_words: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     stem_date: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dictionaries: Option<bool>,
 }
 
 /// As files had them before there were expressions: one block, words by UAX 29 whatever the script.
@@ -244,7 +248,8 @@ pub(super) const OWN_LIST: &str = "@list";
 
 impl From<TextOptions> for Current {
     fn from(options: TextOptions) -> Self {
-        Self { terms: options.to_string(), stop_words: options.stop_words, stem_date: options.stem_date }
+        let TextOptions { stop_words, stem_date, dictionaries, .. } = options.clone();
+        Self { terms: options.to_string(), stop_words, stem_date, dictionaries }
     }
 }
 
@@ -252,8 +257,10 @@ impl TryFrom<Stored> for TextOptions {
     type Error = Error;
 
     fn try_from(stored: Stored) -> Result<Self> {
-        let (blocks, lists, stem_date) = match stored {
-            Stored::Current(now) => (expression::parse(&now.terms, &Block::of)?, now.stop_words, now.stem_date),
+        let (blocks, lists, stem_date, dictionaries) = match stored {
+            Stored::Current(now) => {
+                (expression::parse(&now.terms, &Block::of)?, now.stop_words, now.stem_date, now.dictionaries)
+            }
             Stored::Old(old) => {
                 let block = Block {
                     field: None,
@@ -268,10 +275,11 @@ impl TryFrom<Stored> for TextOptions {
                     stop: (!old.stop_words.is_empty()).then(|| OWN_LIST.to_owned()),
                     stem: old.stem,
                 };
-                (vec![block], BTreeMap::from([(OWN_LIST.to_owned(), old.stop_words)]), old.stem_date)
+                (vec![block], BTreeMap::from([(OWN_LIST.to_owned(), old.stop_words)]), old.stem_date, None)
             }
         };
-        Ok(Self { stem_date, ..Self::new(blocks, lists)? })
+        let new = Self::new(blocks, lists)?;
+        Ok(Self { stem_date, dictionaries: dictionaries.or(new.dictionaries), ..new })
     }
 }
 
@@ -315,7 +323,24 @@ mod tests {
         assert_eq!(options.shown(&term(1, "sea")), "title:sea");
         assert_eq!(options.shown(&term(2, " th")), "‹␣th›");
         assert_eq!(options.shown(&term(3, "new york")), "new york [4]");
-        assert_eq!(TextOptions::default().shown("sea"), "sea");
+        assert_eq!(TextOptions::default().shown("new york"), "new york");
+        assert_eq!("chars(3)".parse::<TextOptions>().unwrap().shown(" th"), "␣th");
+    }
+
+    #[test]
+    fn words_that_this_build_cuts_otherwise_are_refused() {
+        let has = cfg!(feature = "segmenter");
+        let stored = |terms: &str, dictionaries: bool| -> TextOptions {
+            serde_json::from_str(&format!(r#"{{"terms":"{terms}","dictionaries":{dictionaries}}}"#)).unwrap()
+        };
+        let thai = ["sea", "อาหาร"];
+        assert!(stored("words", !has).cut_otherwise(thai.into_iter()).unwrap().contains("`segmenter`"));
+        assert_eq!(stored("words", has).cut_otherwise(thai.into_iter()), None);
+        assert_eq!(stored("words", !has).cut_otherwise(["sea", "手机"].into_iter()), None);
+        // Who stores it: blocks that ask dictionaries, and only those.
+        let json = |terms: &str| serde_json::to_string(&terms.parse::<TextOptions>().unwrap()).unwrap();
+        assert!(json("words").contains(&format!("\"dictionaries\":{has}")));
+        assert!(!json("chars(1-2)").contains("dictionaries") && !json("words(kind=unicode)").contains("dictionaries"));
     }
 
     #[test]

@@ -114,3 +114,30 @@ fn not_from_a_stream() {
     );
     let _ = writer.join().unwrap();
 }
+
+/// Columns that a terms expression names; null is a field that the document lacks.
+#[test]
+fn fields_are_columns() {
+    let folder = Folder::new();
+    let path = folder.path("a.parquet");
+    write(
+        &path,
+        vec![
+            ("title", Arc::new(StringArray::from(vec![Some("Sea"), None, None]))),
+            ("body", Arc::new(LargeStringArray::from(vec![Some("ships sail"), Some("sea"), None]))),
+            ("text", Arc::new(StringArray::from(vec!["unread"; 3]))),
+        ],
+    );
+    let counted = |terms: &str| {
+        let text: tamis::terms::TextOptions = terms.parse().unwrap();
+        let options = tamis::counts::CountOptions { text, ..tamis::counts::CountOptions::default() };
+        let corpus = tamis::corpus::open(std::slice::from_ref(&path), &ReadOptions::default())?;
+        tamis::counts::count(corpus.batches_for(&options.text)?, &options, &tamis::Silent)
+    };
+    let (counts, _) = counted("title:words+body:words").unwrap();
+    let shown: Vec<_> = counts.vocabulary.iter().map(|term| counts.text.shown(term).into_owned()).collect();
+    assert_eq!(shown, ["title:sea", "body:sail", "body:sea", "body:ships"]);
+    assert_eq!(counts.lengths, [3, 1, 0]);
+    let error = counted("titel:words").unwrap_err().to_string();
+    assert!(error.contains("\"titel\"") && error.contains("the columns are title, body, text"), "{error}");
+}
