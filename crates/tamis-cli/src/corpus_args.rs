@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use clap::{ArgAction, Args};
 use tamis::corpus::{
-    Batches, Corpus, Encoding, Fields, Format, Glance, OnError, ReadOptions, ReutersLabels, ReutersOptions, ReutersSplit, ReviewLabels,
-    Unused, Values,
+    Batches, Corpus, Encoding, Fields, Format, Glance, OnError, ReadOptions, ReutersLabels, ReutersOptions,
+    ReutersSplit, ReviewLabels, Unused, Values,
 };
 use tamis::counts::{Contingency, CountOptions, CountReport, Counted, Counts, Vocabulary};
 use tamis::terms::{Digits, StopWords, TextChoices, TextOptions, Words};
@@ -297,8 +297,7 @@ pub(crate) fn contingency(
     Counting { source, options }: Counting,
     global: &Global,
 ) -> anyhow::Result<(Contingency, CountReport)> {
-    let (contingency, report) =
-        tamis::counts::count_contingency(source, counted, &options, &global.progress())?;
+    let (contingency, report) = tamis::counts::count_contingency(source, counted, &options, &global.progress())?;
     tell(&report);
     if contingency.documents() == 0 {
         return Err(corpus.no_documents(&report.skipped).into());

@@ -240,8 +240,9 @@ fn fields_are_marked_where_they_speak() {
     folder.ok("fit docs.jsonl -o m.model --terms title:chars(1-2)+body:words(1-2) --by chi2max@1 --features all --classifier svm");
     folder.file("one.json", r#"{"title":"新手机", "body":"a good phone is good"}"#);
     let explained = folder.ok("explain m.model one.json --label phone");
-    says(&explained, &["title:", "新[++手机]", "body:", "good", "title:‹手机›"]);
-    let answer: Value = serde_json::from_str(&folder.ok("explain m.model one.json --label phone --format json")).unwrap();
+    says(&explained, &["title:", "新[++手][++机]", "body:", "good", "title:‹手机›"]);
+    let answer: Value =
+        serde_json::from_str(&folder.ok("explain m.model one.json --label phone --format json")).unwrap();
     let spans = answer["reasons"][0]["spans"].as_array().unwrap();
     let in_field = |field: &str| spans.iter().filter(|span| span["field"] == field).count();
     assert!(in_field("title") >= 3 && in_field("body") >= 3, "{spans:?}");
@@ -259,8 +260,8 @@ fn languages_are_recognised_when_asked() {
     says(&folder.ok("inspect docs.model"), &["words(stop=english,stem=english)"]);
     assert!(!folder.ok("inspect docs.jsonl").contains("english"));
     folder.file("thai.jsonl", "{\"text\":\"อาหารอร่อยมากและพนักงานบริการดี\",\"labels\":[\"x\"]}\n");
-    says(&folder.refused("count thai.jsonl -o c --language auto"), &["--language", "thai", "no stemmer"]);
-    says(&folder.refused("count docs.jsonl -o c --language klingon"), &["--language", "klingon"]);
+    says(&folder.refused("count thai.jsonl -o c --language auto"), &["language = thai", "no stemmer"]);
+    says(&folder.refused("count docs.jsonl -o c --language klingon"), &["language = klingon", "no stemmer"]);
 }
 
 /// The blanks of character n-grams can be seen.

@@ -67,7 +67,8 @@ fn main() {
         let texts = Arc::new(reviews());
         let before = peak_mb();
         let counts = with_threads(2, || counting(&texts, "words(1-3)"));
-        let note = format!("{} terms, {} entries; {before:.0} MB before", counts.vocabulary.len(), counts.matrix.entries());
+        let note =
+            format!("{} terms, {} entries; {before:.0} MB before", counts.vocabulary.len(), counts.matrix.entries());
         report("25,000 reviews: peak memory of words(1-3)", peak_mb(), "MB", &note);
     }
     if wanted("counting") {

@@ -19,6 +19,7 @@ pub const OPTIONS: &[&str] = &[
     "id_field",
     "label_prefix",
     "labels_field",
+    "language",
     "least_utility",
     "loss",
     "max_record",

@@ -166,7 +166,8 @@ mod tests {
     #[test]
     fn fields_are_summed_apart() {
         let span = |field, start, end, adds| Span { field: Some(field), start, end, adds };
-        let spans = [span("title", 0, 2, 1.0), span("title", 0, 2, -1.0), span("title", 2, 4, 2.0), span("body", 0, 2, 1.0)];
+        let spans =
+            [span("title", 0, 2, 1.0), span("title", 0, 2, -1.0), span("title", 2, 4, 2.0), span("body", 0, 2, 1.0)];
         assert_eq!(Span::summed(&spans), [span("title", 2, 4, 2.0), span("body", 0, 2, 1.0)]);
         assert_eq!(marked("", &[]), []);
         assert_eq!(marked("abc", &[]), [("abc", None)]);
