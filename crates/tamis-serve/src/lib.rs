@@ -7,6 +7,7 @@
 mod api;
 mod gate;
 mod listen;
+mod log;
 mod metrics;
 mod models;
 mod openapi;
@@ -20,8 +21,10 @@ mod wire;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 pub use listen::{Listening, listen};
+pub use log::Log;
 pub use openapi::document as openapi;
 pub use options::{Limits, ModelSource, Options};
 
@@ -58,18 +61,28 @@ impl App {
     }
 }
 
+/// What is left of the log may take so long to be written when the server ends.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// Loads the models, serves them until the process is told to end (SIGTERM, Ctrl-C), and finishes what is in flight.
-/// `ready` is called once with the address.
+/// `ready` is called once with the address. The server logs by `tracing`; [`Log::stderr`] is where lines should go, because
+/// it never keeps a request waiting.
 pub fn run(options: Options, ready: impl FnOnce(std::net::SocketAddr, &[String])) -> tamis::Result<()> {
+    // The usual words of a panic go to standard error directly, where they may wait for ever.
+    std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}; this is a mistake in tamis")));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(options.threads.max(1))
         .enable_all()
         .build()
         .map_err(|e| tamis::Error::io("threads of the server", e))?;
-    runtime.block_on(async {
+    let done = runtime.block_on(async {
         let server = listen(options).await?;
         ready(server.address(), server.models());
         server.until(listen::told_to_end()).await;
         Ok(())
-    })
+    });
+    // Not dropped: that would wait for work nobody waits for any more.
+    runtime.shutdown_background();
+    Log::stderr().flush(LAST_WORDS);
+    done
 }

@@ -80,6 +80,8 @@ impl Metrics {
         one("tamis_waiting", "gauge", "Requests that wait for their turn.", app.gate.waiting() as u64);
         one("tamis_models_swapped_total", "counter", "Model files that replaced another.", get(&self.swapped));
         one("tamis_models_refused_total", "counter", "Model files that were refused.", get(&self.refused));
+        let lost = crate::Log::stderr().lost();
+        one("tamis_log_lines_lost_total", "counter", "Lines of the log that could not be written in time.", lost);
         if let Some(bytes) = resident() {
             one("process_resident_memory_bytes", "gauge", "Memory in use.", bytes);
         }

@@ -118,6 +118,9 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 pub(crate) const STUDY_POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox";
 
+/// So much of a path is logged: a line is no place for kilobytes.
+const LOGGED_PATH: usize = 200;
+
 /// Around every request.
 pub(crate) async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let begin = Instant::now();
@@ -157,6 +160,7 @@ pub(crate) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     if app.options.access_log {
         // The path has no query here: labels and names in it may be private.
         let id = id.to_str().unwrap_or_default();
+        let path = path.chars().take(LOGGED_PATH).collect::<String>();
         tracing::info!(target: "tamis_serve::access", id, %method, path, status, ms = took.as_secs_f64() * 1e3, "request");
     }
     response.headers_mut().insert(REQUEST_ID, id);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::bail;
-use tamis_serve::{Limits, ModelSource, Options};
+use tamis_serve::{Limits, Log, ModelSource, Options};
 
 use crate::corpus_args::size;
 use crate::global::Global;
@@ -140,9 +140,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     Ok(())
 }
 
-#[allow(clippy::print_stderr)]
 fn greet(address: SocketAddr, names: &[String]) {
-    eprintln!("tamis serves {} on http://{address}/", names.join(", "));
+    Log::stderr().put(format!("tamis serves {} on http://{address}/\n", names.join(", ")).as_bytes());
 }
 
 /// The token, from a file or the environment: not from the command line, where every user of the machine sees it.
