@@ -124,8 +124,8 @@ fn write_all(shared: &Shared, mut out: impl Write) {
         let mut state = shared.state();
         state.lost += unwritten;
         let untold = state.lost - state.told;
-        // Said when there is hope that it is read.
-        if unwritten == 0 && untold > 0 {
+        // Said when there is hope that it is read, and room for it.
+        if unwritten == 0 && untold > 0 && state.waiting.len() < ROOM / 2 {
             state.told = state.lost;
             drop(state);
             tracing::warn!(lines = untold, "lines of the log were lost: it was not read, or could not be written");
