@@ -1,19 +1,25 @@
 //! A model as an HTTP service, and a page on which anyone tries it.
 //!
 //! The way a request takes: [`listen`] accepts connections and cuts slow ones, `safety` checks host and token and adds
-//! headers, `api` parses and makes one library call behind the `gate`, `wire` is what goes in and out. `models` holds the
-//! models and swaps in new files. The page lies in `page/` and is part of the program.
+//! headers, `incoming` reads the body, `api` parses and makes one library call behind the `gate`, `wire` is what goes in and
+//! out; `stream` does the same line by line. `room` bounds what is held on the way, `pace` how slow a client may be. `models`
+//! holds the models and swaps in new files; `log` is where lines go. The page lies in `page/` and is part of the program.
 
 mod api;
+mod document;
 mod gate;
+mod incoming;
+mod lines;
 mod listen;
 mod log;
 mod metrics;
 mod models;
 mod openapi;
 mod options;
+mod pace;
 mod page;
 mod problem;
+mod room;
 mod safety;
 mod served;
 mod stream;
@@ -31,6 +37,7 @@ pub use options::{Limits, ModelSource, Options};
 use crate::gate::Gate;
 use crate::metrics::Metrics;
 use crate::models::Models;
+use crate::room::Room;
 use crate::safety::Guard;
 
 /// What handlers share.
@@ -39,6 +46,10 @@ pub(crate) struct App {
     pub(crate) gate: Gate,
     pub(crate) metrics: Metrics,
     pub(crate) guard: Guard,
+    /// Memory for requests and their answers.
+    pub(crate) requests: Room,
+    /// Memory for streams.
+    pub(crate) streams: Room,
     pub(crate) options: Options,
     /// Set while the server drains: not ready, and every answer closes its connection.
     pub(crate) draining: AtomicBool,
@@ -51,6 +62,8 @@ impl App {
             gate: Gate::new(options.limits.concurrency, options.limits.queue),
             metrics: Metrics::default(),
             guard: Guard::new(&options),
+            requests: Room::new(options.limits.memory / 2),
+            streams: Room::new(options.limits.memory / 2),
             options,
             draining: AtomicBool::new(false),
         }))

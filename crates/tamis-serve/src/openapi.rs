@@ -35,11 +35,26 @@ struct Document;
 pub fn document() -> Value {
     let mut document = serde_json::to_value(Document::openapi()).unwrap_or_default();
     let schemas = &mut document["components"]["schemas"];
-    // Exactly one of them.
-    let one_of = |names: &[&str]| names.iter().map(|n| json!({ "required": [n] })).collect::<Vec<_>>();
-    schemas["ClassifyRequest"]["oneOf"] = json!(one_of(&["text", "tokens", "documents"]));
-    schemas["ClassifyRequest"]["dependentSchemas"] = json!({ "id": { "not": { "required": ["documents"] } } });
-    schemas["DocumentIn"]["oneOf"] = json!(one_of(&["text", "tokens"]));
+    schemas["DocumentIn"]["properties"]["id"]["type"] = json!(["string", "integer", "null"]);
+    // The keys of a document stand beside those of a request.
+    let of_document = schemas["DocumentIn"]["properties"].clone();
+    for request in ["ClassifyRequest", "ExplainRequest"] {
+        for (name, schema) in of_document.as_object().into_iter().flatten() {
+            schemas[request]["properties"][name] = schema.clone();
+        }
+    }
+    // Which other keys there may be depends on the model.
+    let field = "A text that the terms of the model name; GET /v1/model lists its fields";
+    for object in ["ClassifyRequest", "ExplainRequest"] {
+        schemas[object]["additionalProperties"] = json!({ "type": "string", "description": field });
+    }
+    // Not both.
+    let not_both = |one: &str, other: &str| json!({ "not": { "required": [one, other] } });
+    schemas["DocumentIn"]["allOf"] = json!([not_both("text", "tokens")]);
+    schemas["ExplainRequest"]["allOf"] = json!([not_both("text", "tokens")]);
+    let others = ["text", "tokens", "id"].map(|other| not_both("documents", other));
+    let both = [not_both("text", "tokens")].into_iter().chain(others).collect::<Vec<_>>();
+    schemas["ClassifyRequest"]["allOf"] = json!(both);
     let answer = "/paths/~1v1~1classify/post/responses/200/content/application~1json/schema";
     if let Some(schema) = document.pointer_mut(answer) {
         *schema = json!({ "oneOf": [
@@ -53,23 +68,21 @@ pub fn document() -> Value {
     for (path, methods) in document["paths"].as_object_mut().into_iter().flatten() {
         for (method, operation) in methods.as_object_mut().into_iter().flatten() {
             let responses = &mut operation["responses"];
+            responses["400"] = problem("Not JSON, or not one Host header");
             responses["421"] = problem("The Host header names another server");
+            responses["503"] = problem("All connections are taken, or the server is about to end");
             if path.starts_with("/v1/") || path == "/metrics" {
                 responses["401"] = problem("The token is missing or wrong");
                 operation["security"] = json!([{}, { "token": [] }]);
             }
             let responses = &mut operation["responses"];
-            if path == "/readyz" {
-                responses["503"] = problem("The server is about to end");
-            }
             if path.starts_with("/v1/") && path != "/v1/models" && path != "/v1/server" {
                 responses["404"] = problem("There is no such model or label, or the model has no taxonomy");
                 responses["422"] = problem("The request is understood, but cannot be done");
                 responses["429"] = problem("Too many requests are waiting");
-                responses["503"] = problem("Not done in time");
+                responses["503"] = problem("Not done in time, or no memory or connection is free");
             }
             if method == "post" {
-                responses["400"] = problem("Not JSON");
                 responses["408"] = problem("The request did not arrive in time");
                 responses["413"] = problem("The request is too large");
                 responses["415"] = problem("Not a media type that is understood");
