@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, says};
+use common::{Folder, SMALL, says};
 
 struct Server {
     process: Child,
@@ -218,4 +218,40 @@ fn what_it_refuses() {
     let output = folder.run(&format!("serve small.model --port {port}"));
     assert_eq!(output.status.code(), Some(1));
     says(&String::from_utf8_lossy(&output.stderr), &["in use", &port.to_string()]);
+}
+
+#[test]
+fn a_signal_reloads_and_what_blocks_keeps_nobody() {
+    let folder = Folder::with_model();
+    let server = Server::start(&folder, "small.model --reload 0");
+    // Another model under the same name, which nobody looks at.
+    folder.file("other.jsonl", SMALL.replace("goals", "puck"));
+    folder.ok("fit other.jsonl -o small.model --by df --features all --classifier bayes --folds 0");
+    std::thread::sleep(Duration::from_millis(300));
+    says(&server.classify("puck"), &["\"known\":false"]);
+    let id = server.process.id().to_string();
+    assert!(Command::new("kill").args(["-HUP", &id]).status().unwrap().success());
+    let begin = Instant::now();
+    while !server.classify("puck").contains("\"known\":true") {
+        assert!(begin.elapsed() < Duration::from_secs(20), "it was not read again");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // A pipe that nobody writes to.
+    std::fs::remove_file(folder.path("small.model")).unwrap();
+    assert!(Command::new("mkfifo").arg(folder.path("small.model")).status().unwrap().success());
+    assert!(Command::new("kill").args(["-HUP", &id]).status().unwrap().success());
+    while metric(&server.address, "tamis_models_refused_total") == 0 {
+        assert!(begin.elapsed() < Duration::from_secs(20), "it was not looked at, or it blocks");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    says(&server.classify("puck"), &["\"known\":true"]);
+    let Server { mut process, mut log, .. } = server;
+    must_end(&mut process);
+    let mut said = String::new();
+    log.read_to_string(&mut said).unwrap();
+    says(&said, &["told to read the models again", "new model in service", "regular file", "ending"]);
+    // Nor does it start with one.
+    let output = folder.run("serve small.model --port 0");
+    assert_eq!(output.status.code(), Some(2));
+    says(&String::from_utf8_lossy(&output.stderr), &["small.model", "regular file"]);
 }

@@ -7,3 +7,4 @@ mod client;
 mod limits;
 mod models;
 mod safety;
+mod streams;
