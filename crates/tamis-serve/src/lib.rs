@@ -12,6 +12,7 @@ mod incoming;
 mod lines;
 mod listen;
 mod log;
+mod memory;
 mod metrics;
 mod models;
 mod openapi;

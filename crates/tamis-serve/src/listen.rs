@@ -21,7 +21,7 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::safety::InReserve;
-use crate::{App, api, models};
+use crate::{App, api, memory, models};
 
 /// A server that is bound and has its models, and does not accept yet.
 pub struct Listening {
@@ -83,6 +83,7 @@ impl Listening {
     pub async fn until(self, end: impl Future<Output = ()>) {
         let Self { app, router, listener, .. } = self;
         let watchers = tokio::spawn(look_when_told(models::watch(&app)));
+        let memory = tokio::spawn(memory::give_back(Arc::clone(&app)));
         let acceptor = Acceptor {
             open: Arc::new(Semaphore::new(app.options.limits.connections.max(1))),
             reserve: Arc::new(Semaphore::new(RESERVE)),
@@ -100,6 +101,7 @@ impl Listening {
             }
         }
         watchers.abort();
+        memory.abort();
         tracing::info!("ending: finishing what is in flight");
         app.draining.store(true, Ordering::Relaxed);
         let close_at = Instant::now() + app.options.drain;

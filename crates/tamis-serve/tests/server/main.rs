@@ -4,6 +4,7 @@
 mod answers;
 mod changes;
 mod client;
+mod fields;
 mod limits;
 mod models;
 mod safety;
