@@ -190,7 +190,7 @@ mod tests {
         assert!((900..=2000).contains(&log.lost()), "{}", log.lost());
         log.flush(Duration::from_millis(10));
         valve.open.store(true, Ordering::Relaxed);
-        log.flush(Duration::from_secs(60));
+        log.flush(Duration::from_mins(1));
         let taken = valve.taken.lock().unwrap_or_else(PoisonError::into_inner);
         assert_eq!(count(&taken) + log.lost(), 3000);
     }
@@ -209,7 +209,7 @@ mod tests {
         }
         let log = Log::new(Full);
         log.put(b"one\ntwo\n");
-        log.flush(Duration::from_secs(60));
+        log.flush(Duration::from_mins(1));
         assert_eq!(log.lost(), 2);
     }
 }

@@ -228,7 +228,7 @@ fn a_client_that_takes_its_answer_slowly_is_cut() {
     let kind = ("content-type", "application/x-ndjson");
     let _ = connection.send("POST", "/v1/classify?top=9", &[kind], lines.as_bytes());
     let begin = Instant::now();
-    let mut some = [0; 64 << 10];
+    let mut some = vec![0; 64 << 10];
     // Always something, never enough; whoever takes nothing at all is another case.
     while connection.stream.read(&mut some).is_ok_and(|n| n > 0) {
         assert!(begin.elapsed() < Duration::from_secs(30), "it goes on for ever");
@@ -247,7 +247,7 @@ fn what_is_held_over_all_connections_has_a_limit() {
     };
     let head = "POST /v1/classify HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
                 content-length: 4000000\r\n\r\n";
-    let begun = [head.as_bytes(), &[b' '; 1_000_000]].concat();
+    let begun = [head.as_bytes(), &vec![b' '; 1_000_000]].concat();
     let mut unfinished: Vec<Connection> = Vec::new();
     for n in 1..=4 {
         let mut connection = Connection::open(server.address).unwrap();
