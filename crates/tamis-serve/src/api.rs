@@ -114,12 +114,12 @@ fn log_texts(app: &App, documents: &[DocumentIn]) {
 
 /// The model that a request names, in its body or its query.
 fn named(app: &App, inside: Option<&str>, query: Option<&str>) -> Result<Arc<Served>, Problem> {
-    match (inside, query) {
-        (Some(inside), Some(query)) if inside != query => {
-            Err(Problem::invalid(format!("the body names the model {inside:?} and the query {query:?}; name one")))
-        }
-        _ => app.models.get(inside.or(query)),
+    let model = app.models.get(inside.or(query))?;
+    if query.map(|name| app.models.get(Some(name))).transpose()?.is_some_and(|other| other.name != model.name) {
+        let detail = format!("the body names the model {:?} and the query another; name one", model.name);
+        return Err(Problem::invalid(detail));
     }
+    Ok(model)
 }
 
 /// What a request comes to once it is understood.

@@ -106,6 +106,16 @@ impl<'de> Deserialize<'de> for Id {
                 Ok(Some(id.to_string()))
             }
 
+            /// In JSON, and so in the description of the API, `32.0` is a whole number.
+            fn visit_f64<E: de::Error>(self, id: f64) -> Result<Option<String>, E> {
+                let whole = id.fract() == 0.0 && (i64::MIN as f64..=u64::MAX as f64).contains(&id);
+                if whole {
+                    Ok(Some((id as i128).to_string()))
+                } else {
+                    Err(E::invalid_value(Unexpected::Float(id), &self))
+                }
+            }
+
             fn visit_unit<E>(self) -> Result<Option<String>, E> {
                 Ok(None)
             }

@@ -254,7 +254,7 @@ async fn look_when_told(watchers: models::Watchers) {
         watchers.look_now();
     }
     // The watchers end when they are dropped.
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// A connection that gives up on a client which takes its answer too slowly, or not at all.

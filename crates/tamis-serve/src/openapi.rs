@@ -1,14 +1,15 @@
 //! `/openapi.json`: made from the types and handlers; what derives cannot say is added here.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use axum::body::Bytes;
+use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 
-use crate::{api, problem, wire};
+use crate::{App, api, problem, wire};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -31,11 +32,39 @@ use crate::{api, problem, wire};
 )]
 struct Document;
 
-/// The OpenAPI 3.1 document.
+/// Models that read plain texts: a document has a text or tokens, and a request nothing that is not listed.
+fn no_fields(schemas: &mut Value) {
+    // Exactly one of them.
+    let one_of = |names: &[&str]| names.iter().map(|n| json!({ "required": [n] })).collect::<Vec<_>>();
+    schemas["ClassifyRequest"]["oneOf"] = json!(one_of(&["text", "tokens", "documents"]));
+    schemas["ClassifyRequest"]["dependentSchemas"] = json!({ "id": { "not": { "required": ["documents"] } } });
+    schemas["DocumentIn"]["oneOf"] = json!(one_of(&["text", "tokens"]));
+    schemas["ExplainRequest"]["oneOf"] = json!(one_of(&["text", "tokens"]));
+    for object in ["ClassifyRequest", "ExplainRequest"] {
+        schemas[object]["additionalProperties"] = json!(false);
+    }
+}
+
+/// Models that read fields: which other keys there may be depends on the model.
+fn some_fields(schemas: &mut Value) {
+    let field = "A text that the terms of the model name; GET /v1/model lists its fields";
+    for object in ["ClassifyRequest", "ExplainRequest"] {
+        schemas[object]["additionalProperties"] = json!({ "type": "string", "description": field });
+    }
+}
+
+/// The OpenAPI 3.1 document of a server whose models read plain texts.
 pub fn document() -> Value {
+    described(false)
+}
+
+/// The document; `fields` when there is a model that reads fields.
+fn described(fields: bool) -> Value {
     let mut document = serde_json::to_value(Document::openapi()).unwrap_or_default();
     let schemas = &mut document["components"]["schemas"];
-    schemas["DocumentIn"]["properties"]["id"]["type"] = json!(["string", "integer", "null"]);
+    let id = &mut schemas["DocumentIn"]["properties"]["id"];
+    id["type"] = json!(["string", "integer", "null"]);
+    (id["minimum"], id["maximum"]) = (json!(i64::MIN), json!(u64::MAX));
     // The keys of a document stand beside those of a request.
     let of_document = schemas["DocumentIn"]["properties"].clone();
     for request in ["ClassifyRequest", "ExplainRequest"] {
@@ -43,18 +72,11 @@ pub fn document() -> Value {
             schemas[request]["properties"][name] = schema.clone();
         }
     }
-    // Which other keys there may be depends on the model.
-    let field = "A text that the terms of the model name; GET /v1/model lists its fields";
-    for object in ["ClassifyRequest", "ExplainRequest"] {
-        schemas[object]["additionalProperties"] = json!({ "type": "string", "description": field });
+    if fields {
+        some_fields(schemas);
+    } else {
+        no_fields(schemas);
     }
-    // Not both.
-    let not_both = |one: &str, other: &str| json!({ "not": { "required": [one, other] } });
-    schemas["DocumentIn"]["allOf"] = json!([not_both("text", "tokens")]);
-    schemas["ExplainRequest"]["allOf"] = json!([not_both("text", "tokens")]);
-    let others = ["text", "tokens", "id"].map(|other| not_both("documents", other));
-    let both = [not_both("text", "tokens")].into_iter().chain(others).collect::<Vec<_>>();
-    schemas["ClassifyRequest"]["allOf"] = json!(both);
     let answer = "/paths/~1v1~1classify/post/responses/200/content/application~1json/schema";
     if let Some(schema) = document.pointer_mut(answer) {
         *schema = json!({ "oneOf": [
@@ -93,8 +115,10 @@ pub fn document() -> Value {
     document
 }
 
-static TEXT: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
-
-pub(crate) async fn answer() -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], TEXT.clone()).into_response()
+pub(crate) async fn answer(State(app): State<Arc<App>>) -> Response {
+    static PLAIN: LazyLock<Bytes> = LazyLock::new(|| described(false).to_string().into());
+    static FIELDS: LazyLock<Bytes> = LazyLock::new(|| described(true).to_string().into());
+    let fields = app.models.all().iter().any(|m| m.terms().has_fields());
+    let text = if fields { FIELDS.clone() } else { PLAIN.clone() };
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
 }

@@ -125,7 +125,7 @@ fn a_model_is_named_the_same_way_everywhere() {
     // Two names that differ are a mistake.
     for path in ["/v1/classify", "/v1/explain"] {
         let asked = json!({ "model": "usual", "text": "puck" });
-        assert!(problem(&post(server.address, &format!("{path}?model=tree"), &asked), 422).contains("tree"));
+        assert!(problem(&post(server.address, &format!("{path}?model=tree"), &asked), 422).contains("usual"));
         assert_eq!(post(server.address, &format!("{path}?model=usual"), &asked).json()["model"], "usual");
     }
 }
