@@ -1,6 +1,7 @@
 //! Options that every command has.
 
 use clap::{ArgAction, Args, ValueEnum};
+use tamis_serve::Log;
 
 use crate::progress::Bar;
 
@@ -65,13 +66,14 @@ impl Global {
         };
         let lines = tracing_subscriber::fmt()
             .with_max_level(level)
-            .with_writer(std::io::stderr)
             .with_ansi(self.colors_on_stderr())
+            // It would say so on standard error, and end the program when that cannot be written either.
+            .log_internal_errors(false)
             .with_target(false);
         match logging {
-            Logging::Command => lines.without_time().init(),
-            Logging::Service => lines.init(),
-            Logging::ServiceJson => lines.json().flatten_event(true).init(),
+            Logging::Command => lines.with_writer(std::io::stderr).without_time().init(),
+            Logging::Service => lines.with_writer(Log::stderr).init(),
+            Logging::ServiceJson => lines.with_writer(Log::stderr).json().flatten_event(true).init(),
         }
         Ok(())
     }

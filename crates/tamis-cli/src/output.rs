@@ -35,7 +35,6 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// Prints an error for people.
-#[allow(clippy::print_stderr)]
 pub(crate) fn print_error(error: &anyhow::Error) {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -44,7 +43,8 @@ pub(crate) fn print_error(error: &anyhow::Error) {
             message = format!("{message}: {cause}");
         }
     }
-    eprintln!("tamis: {}", flags(&message));
+    // Where standard error is full or gone, the exit code must do.
+    let _ = writeln!(io::stderr(), "tamis: {}", flags(&message));
 }
 
 /// A message of the library with its options as flags.

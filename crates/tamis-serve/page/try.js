@@ -18,8 +18,9 @@ export class Trying {
     this.result = null;
     this.tree = null;
     this.bodyLimit = Infinity;
+    this.inputs = [["text", this.text]];
     this.text.addEventListener("input", () => this.changed());
-    byId("clear").addEventListener("click", () => { this.set(""); this.text.focus(); });
+    byId("clear").addEventListener("click", () => { this.inputs.forEach(([, input]) => { input.value = ""; }); this.changed(0); this.inputs[0][1].focus(); });
     byId("more").addEventListener("click", () => { this.shown += 20; this.ask(); });
     byId("threshold-reset").addEventListener("click", () => { this.thresholds.delete(this.selected()); this.draw(); this.drawSlider(); });
     this.listenToDrops();
@@ -54,6 +55,7 @@ export class Trying {
     this.chosen = null;
     this.tree = null;
     this.details = new Map();
+    this.showFields(model.fields);
     byId("tree-card").hidden = !model.taxonomy;
     if (model.taxonomy) {
       try {
@@ -68,6 +70,29 @@ export class Trying {
     if (/knn/.test(model.classifier)) byId("hint").replaceChildren();
     else this.hint();
     this.changed(0);
+  }
+
+  /** One place to write for each text that the model reads. What stands in a place of the same name stays. */
+  showFields(fields) {
+    const plain = fields.length === 1 && fields[0] === "text";
+    const before = new Map(this.inputs.map(([name, input]) => [name, input.value]));
+    this.text.hidden = !plain;
+    const made = plain ? [] : fields.map((name, at) => {
+      const input = el("textarea", { id: `field-${at}`, rows: at ? 6 : 3, spellcheck: "false", "aria-describedby": "text-problem", oninput: () => this.changed() });
+      input.value = before.get(name) ?? "";
+      return [name, input];
+    });
+    this.inputs = plain ? [["text", this.text]] : made;
+    byId("fields").replaceChildren(...made.flatMap(([name, input]) => [el("label", { for: input.id }, name), input]));
+    byId("text-label").htmlFor = this.inputs[0][1].id;
+    // Places are known in a plain text only.
+    byId("reading").hidden = !plain;
+    byId("legend").hidden = !plain;
+  }
+
+  /** What is written, by the names of the fields. */
+  document() {
+    return Object.fromEntries(this.inputs.map(([name, input]) => [name, input.value]));
   }
 
   hint() {
@@ -87,14 +112,14 @@ export class Trying {
   }
 
   set(text) {
-    this.text.value = text;
+    this.inputs[0][1].value = text;
     this.changed(0);
   }
 
   changed(wait = WAIT) {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => { this.shown = FIRST; this.ask(); }, wait);
-    const length = this.text.value.length;
+    const length = this.inputs.reduce((sum, [, input]) => sum + input.value.length, 0);
     byId("size").textContent = length ? `${grouped(length)} characters` : "";
     byId("clear").hidden = !length;
     byId("hint").hidden = length > 0;
@@ -103,8 +128,8 @@ export class Trying {
   async ask() {
     this.abort?.abort();
     this.explaining?.abort();
-    const text = this.text.value;
-    if (!text.trim()) {
+    const written = this.document();
+    if (!Object.values(written).some((text) => text.trim())) {
       this.result = null;
       this.draw();
       return;
@@ -114,8 +139,8 @@ export class Trying {
     byId("scores").classList.add("busy");
     try {
       const all = this.tree ? this.labels.length : this.shown + 1;
-      const result = await post("v1/classify", { model: this.model, text, top: Math.min(all, 10000) }, signal);
-      this.result = { ...result, text };
+      const result = await post("v1/classify", { model: this.model, ...written, top: Math.min(all, 10000) }, signal);
+      this.result = { ...result, written };
       problem("scores-problem", null);
       problem("text-problem", null);
       this.draw();
@@ -201,15 +226,15 @@ export class Trying {
     this.explaining = new AbortController();
     const { signal } = this.explaining;
     const label = this.selected();
-    const { text } = this.result;
+    const { written } = this.result;
     if (label === null) { byId("why").hidden = true; return; }
     try {
-      const { reasons } = await post("v1/explain", { model: this.model, text, label, top: 12, spans: true }, signal);
+      const { reasons } = await post("v1/explain", { model: this.model, ...written, label, top: 12, spans: true }, signal);
       problem("why-problem", null);
       const why = reasons[0];
       const name = this.names.get(label) ?? label;
       byId("why-title").textContent = `Why ${name}`;
-      drawReading(byId("reading"), text, why.spans, name);
+      drawReading(byId("reading"), written.text ?? "", why.spans, name);
       const words = why.words.filter((w) => w.adds !== 0).map((w) => [w.word, w.adds, w.count > 1 ? `× ${w.count}` : ""]);
       if (words.length) drawDiverging(byId("words"), words);
       else byId("words").replaceChildren(el("p", { class: "mute small" }, this.result.known ? "No single word tips the scale for this label." : "None of the words is known to the model."));

@@ -2,26 +2,27 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{FromRequestParts, Query, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use tamis::model::How;
 
 use crate::App;
-use crate::gate::Deadline;
+use crate::gate::{Deadline, QUICK_BYTES};
+use crate::incoming::{is_plain, read};
 use crate::problem::Problem;
+use crate::room::Taken;
 use crate::safety::{around, panicked};
-use crate::served::{Served, body, json};
+use crate::served::{Served, json};
 use crate::wire::{
-    ClassifyRequest, ExplainRequest, FeatureQuery, Health, LabelQuery, ModelList, ModelQuery, ServerInfo, StreamQuery,
+    ClassifyRequest, DocumentIn, ExplainRequest, FeatureQuery, Health, LabelQuery, ModelList, ModelQuery, ServerInfo,
+    StreamQuery,
 };
 use crate::{openapi, page, stream};
 
@@ -33,9 +34,6 @@ const MOST: u32 = 10_000;
 
 /// Most labels for each document of a stream, where there may be thousands of documents in a piece.
 const MOST_IN_STREAM: u32 = 100;
-
-/// Most labels with scores in an answer to a batch.
-const MOST_RANKED: usize = 1_000_000;
 
 pub(crate) fn router(app: Arc<App>) -> Router {
     Router::new()
@@ -98,41 +96,6 @@ fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
 }
 
-/// How much of a request that is too large is read on, so that its client can read the answer instead of a broken pipe.
-const READ_ON: usize = 64 << 20;
-
-/// The whole body, within limits of size and time.
-pub(crate) async fn read(app: &App, request: Request, deadline: Deadline) -> Result<Bytes, Problem> {
-    let limit = app.options.limits.body;
-    let declared = request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
-    let mut body = request.into_body();
-    if declared.is_none_or(|n| n <= limit) {
-        let read = Limited::new(&mut body, limit).collect();
-        match tokio::time::timeout_at(deadline.at(), read).await {
-            Ok(Ok(collected)) => return Ok(collected.to_bytes()),
-            Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {}
-            Ok(Err(error)) => {
-                return Err(Problem::new(StatusCode::BAD_REQUEST, format!("the request broke off: {error}")));
-            }
-            Err(_) => {
-                let detail = format!("the request did not arrive within {:?}", app.options.limits.time);
-                return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail));
-            }
-        }
-    }
-    let rest = async {
-        let mut passed = 0;
-        while let Some(Ok(frame)) = body.frame().await {
-            passed += frame.data_ref().map_or(0, Bytes::len);
-            if passed > READ_ON {
-                break;
-            }
-        }
-    };
-    let _ = tokio::time::timeout(Duration::from_secs(2), rest).await;
-    Err(Problem::too_large(limit, "the request"))
-}
-
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(bytes).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => Problem::invalid(error.to_string()),
@@ -140,10 +103,68 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     })
 }
 
-fn log_text(app: &App, text: &str) {
+fn log_texts(app: &App, documents: &[DocumentIn]) {
     if app.options.log_texts {
-        let text: String = text.chars().take(500).collect();
-        tracing::info!(target: "tamis_serve::access", text, "text");
+        for text in documents.iter().flat_map(DocumentIn::texts) {
+            let text: String = text.chars().take(500).collect();
+            tracing::info!(target: "tamis_serve::access", text, "text");
+        }
+    }
+}
+
+/// The model that a request names, in its body or its query.
+fn named(app: &App, inside: Option<&str>, query: Option<&str>) -> Result<Arc<Served>, Problem> {
+    let model = app.models.get(inside.or(query))?;
+    if query.map(|name| app.models.get(Some(name))).transpose()?.is_some_and(|other| other.name != model.name) {
+        let detail = format!("the body names the model {:?} and the query another; name one", model.name);
+        return Err(Problem::invalid(detail));
+    }
+    Ok(model)
+}
+
+/// What a request comes to once it is understood.
+struct Job {
+    model: Arc<Served>,
+    documents: usize,
+    work: Box<dyn FnOnce(&Served, Deadline) -> Result<Vec<u8>, Problem> + Send>,
+}
+
+/// Reads a JSON request, understands it and answers. Long ones are parsed where others compute, so that they keep nobody
+/// waiting; of short ones it is said at once what is wrong, even when the server is busy.
+async fn answer_json(
+    app: Arc<App>,
+    request: Request,
+    understand: impl FnOnce(&App, &[u8]) -> Result<Job, Problem> + Send + 'static,
+) -> Answer {
+    is_json(request.headers())?;
+    let deadline = Deadline::after(app.options.limits.time);
+    let whole = read(&app, request, deadline).await?;
+    let (done, room) = if whole.bytes.len() <= QUICK_BYTES {
+        let job = understand(&app, whole.text())?;
+        let done = app.gate.compute(job.model.is_quick() && job.documents == 1, deadline, {
+            move || Ok(((job.work)(&job.model, deadline)?, job.documents))
+        });
+        (done.await?, whole.into_room())
+    } else {
+        let of_job = Arc::clone(&app);
+        let work = move || {
+            let job = understand(&of_job, whole.text())?;
+            let room = whole.into_room();
+            Ok((((job.work)(&job.model, deadline)?, job.documents), room))
+        };
+        app.gate.compute(false, deadline, work).await?
+    };
+    let (bytes, documents) = done;
+    app.metrics.documents.fetch_add(documents as u64, Ordering::Relaxed);
+    sized(room, bytes)
+}
+
+/// An answer with the room it takes.
+fn sized(mut room: Taken, bytes: Vec<u8>) -> Answer {
+    if room.try_cover(bytes.len()) {
+        Ok(([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], room.around(bytes)).into_response())
+    } else {
+        Err(Problem::crowded())
     }
 }
 
@@ -165,51 +186,50 @@ pub(crate) async fn classify(
     headers: HeaderMap,
     request: Request,
 ) -> Answer {
+    is_plain(&headers)?;
     let in_query = at_most(MOST_IN_STREAM, query.top.unwrap_or(0))?;
     if matches!(media_type(&headers).as_str(), "application/x-ndjson" | "application/ndjson" | "application/jsonl") {
         let model = app.models.get(query.model.as_deref())?;
         return stream::classify(app, model, in_query, request).await;
     }
-    is_json(&headers)?;
-    let deadline = Deadline::after(app.options.limits.time);
-    let bytes = read(&app, request, deadline).await?;
-    let size = bytes.len();
-    let asked: ClassifyRequest = parse(&bytes)?;
-    drop(bytes);
-    let model = app.models.get(asked.model.as_deref().or(query.model.as_deref()))?;
+    answer_json(app, request, move |app, bytes| understand_classify(app, &query, in_query, bytes)).await
+}
+
+fn understand_classify(app: &App, query: &StreamQuery, in_query: u32, bytes: &[u8]) -> Result<Job, Problem> {
+    let asked: ClassifyRequest = parse(bytes)?;
+    let model = named(app, asked.model.as_deref(), query.model.as_deref())?;
     let top = at_most(MOST, asked.top.max(in_query))?;
+    let how = How { ranked: top as usize, ..How::default() };
+    let (most_bytes, most) = (app.options.limits.answer, app.options.limits.batch);
     if let Some(documents) = asked.documents {
-        if asked.text.is_some() || asked.tokens.is_some() || asked.id.is_some() {
+        if !asked.document.is_empty() {
             return Err(Problem::invalid("\"documents\" stands alone: texts and ids go inside"));
         }
-        let most = app.options.limits.batch;
         if documents.len() > most {
             let detail = format!("{} documents at once, and at most {most} are taken; stream more", documents.len());
             return Err(Problem::invalid(detail));
         }
-        if documents.len() * model.label_count().min(top as usize) > MOST_RANKED {
-            let detail = format!("{} documents with {top} scores each are too many; ask for fewer", documents.len());
-            return Err(Problem::invalid(detail));
-        }
-        documents.iter().filter_map(|d| d.text.as_deref()).for_each(|text| log_text(&app, text));
-        let count = documents.len() as u64;
-        let how = How { ranked: top as usize, ..How::default() };
-        let work = move || model.answer_many(&documents, &how, deadline);
-        let done = app.gate.compute(false, size, deadline, work).await?;
-        app.metrics.documents.fetch_add(count, Ordering::Relaxed);
-        return Ok(answer(done));
+        log_texts(app, &documents);
+        let count = documents.len();
+        let work = move |model: &Served, deadline| model.answer_many(&documents, &how, most_bytes, deadline);
+        return Ok(Job { model, documents: count, work: Box::new(work) });
     }
-    // Before waiting: a wrong request is told so even when the server is busy.
-    body(asked.text.as_deref(), asked.tokens.as_deref()).map_err(Problem::invalid)?;
-    log_text(&app, asked.text.as_deref().unwrap_or_default());
-    let quick = model.is_quick();
-    let work = move || {
-        let body = body(asked.text.as_deref(), asked.tokens.as_deref()).map_err(Problem::invalid)?;
-        model.answer(asked.id.as_deref(), &body, &How { ranked: top as usize, ..How::default() })
+    let document = one(app, &model, asked.document)?;
+    let work = move |model: &Served, _| {
+        let body = document.body(model.terms()).map_err(Problem::invalid)?;
+        model.answer(document.id.as_deref(), &body, &how, most_bytes)
     };
-    let done = app.gate.compute(quick, size, deadline, work).await?;
-    app.metrics.documents.fetch_add(1, Ordering::Relaxed);
-    Ok(answer(done))
+    Ok(Job { model, documents: 1, work: Box::new(work) })
+}
+
+/// The document of a request that has one, when the model can read it.
+fn one(app: &App, model: &Served, document: DocumentIn) -> Result<DocumentIn, Problem> {
+    if let Some(detail) = document.unknown(model.terms()) {
+        return Err(Problem::invalid(detail));
+    }
+    document.body(model.terms()).map_err(Problem::invalid)?;
+    log_texts(app, std::slice::from_ref(&document));
+    Ok(document)
 }
 
 /// The words that decided.
@@ -217,25 +237,18 @@ pub(crate) async fn classify(
     post, path = "/v1/explain", params(ModelQuery), request_body = ExplainRequest,
     responses((status = 200, description = "Why", body = crate::wire::AnsweredOne))
 )]
-pub(crate) async fn explain(
-    State(app): Shared,
-    Ask(query): Ask<ModelQuery>,
-    headers: HeaderMap,
-    request: Request,
-) -> Answer {
-    is_json(&headers)?;
-    let deadline = Deadline::after(app.options.limits.time);
-    let bytes = read(&app, request, deadline).await?;
-    let size = bytes.len();
-    let asked: ExplainRequest = parse(&bytes)?;
-    let model = app.models.get(asked.model.as_deref().or(query.model.as_deref()))?;
-    let top = at_most(MOST, asked.top)?;
-    log_text(&app, &asked.text);
-    let quick = model.is_quick();
-    let work = move || model.explain(&asked.text, asked.label.as_deref(), top, asked.spans);
-    let done = app.gate.compute(quick, size, deadline, work).await?;
-    app.metrics.documents.fetch_add(1, Ordering::Relaxed);
-    Ok(answer(done))
+pub(crate) async fn explain(State(app): Shared, Ask(query): Ask<ModelQuery>, request: Request) -> Answer {
+    is_plain(request.headers())?;
+    answer_json(app, request, move |app, bytes| {
+        let asked: ExplainRequest = parse(bytes)?;
+        let model = named(app, asked.model.as_deref(), query.model.as_deref())?;
+        let top = at_most(MOST, asked.top.unwrap_or(10))?;
+        let document = one(app, &model, asked.document)?;
+        let most = app.options.limits.answer;
+        let work = move |model: &Served, _| model.explain(&document, asked.label.as_deref(), top, asked.spans, most);
+        Ok(Job { model, documents: 1, work: Box::new(work) })
+    })
+    .await
 }
 
 /// Work about a model that reads no document; long for models with many labels and words.
@@ -246,7 +259,8 @@ async fn about(
 ) -> Answer {
     let model = app.models.get(name)?;
     let deadline = Deadline::after(app.options.limits.time);
-    app.gate.compute(false, 0, deadline, move || work(&model)).await.map(answer)
+    let done = app.gate.compute(false, deadline, move || work(&model)).await?;
+    sized(app.requests.part(), done)
 }
 
 /// The labels of a model, with their thresholds and quality.
@@ -316,6 +330,8 @@ pub(crate) async fn server(State(app): Shared) -> Answer {
         study: app.options.study.is_some(),
         body_limit: app.options.limits.body,
         batch_limit: app.options.limits.batch,
+        answer_limit: app.options.limits.answer,
+        log_lines_lost: crate::Log::stderr().lost(),
     })
     .map(answer)?;
     if let Some(cookie) = app.guard.cookie().and_then(|c| HeaderValue::from_str(&c).ok()) {

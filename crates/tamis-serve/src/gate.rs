@@ -12,6 +12,8 @@ use crate::problem::Problem;
 /// A bounded number compute, a bounded number wait.
 pub(crate) struct Gate {
     running: Arc<Semaphore>,
+    /// Streams wait here for as long as it takes, so that only a few of their pieces stand before single requests.
+    streams: Semaphore,
     concurrency: usize,
     waiting: AtomicUsize,
     queue: usize,
@@ -40,6 +42,10 @@ impl Deadline {
     pub(crate) fn at(self) -> tokio::time::Instant {
         self.at.into()
     }
+
+    pub(crate) fn left(self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
+    }
 }
 
 /// Counts a waiting request for as long as it lives, also when its client goes away.
@@ -52,12 +58,18 @@ impl Drop for Waiting<'_> {
 }
 
 /// Work up to this many bytes is done where the request is: handing it to another thread would take longer.
-const QUICK_BYTES: usize = 16 << 10;
+pub(crate) const QUICK_BYTES: usize = 16 << 10;
 
 impl Gate {
     pub(crate) fn new(concurrency: usize, queue: usize) -> Self {
         let concurrency = concurrency.max(1);
-        Self { running: Arc::new(Semaphore::new(concurrency)), concurrency, waiting: AtomicUsize::new(0), queue }
+        Self {
+            running: Arc::new(Semaphore::new(concurrency)),
+            streams: Semaphore::new(concurrency),
+            concurrency,
+            waiting: AtomicUsize::new(0),
+            queue,
+        }
     }
 
     pub(crate) fn running(&self) -> usize {
@@ -88,26 +100,47 @@ impl Gate {
     pub(crate) async fn compute<T: Send + 'static>(
         &self,
         quick: bool,
-        bytes: usize,
         deadline: Deadline,
         work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let permit = self.enter(deadline).await?;
-        if quick && bytes <= QUICK_BYTES {
+        if quick {
             let done = work();
             drop(permit);
             return done;
         }
-        // The permit goes along: work cannot be stopped half-way, and must count until it ends.
-        let task = tokio::task::spawn_blocking(move || {
-            let done = work();
-            drop(permit);
-            done
-        });
-        match tokio::time::timeout_at(deadline.at(), task).await {
-            Ok(Ok(done)) => done,
-            Ok(Err(_)) => Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the work ended unexpectedly")),
+        match tokio::time::timeout_at(deadline.at(), elsewhere(permit, work)).await {
+            Ok(done) => done,
             Err(_) => Err(deadline.missed()),
         }
     }
+
+    /// The same for pieces of streams: they wait for as long as it takes, and are never turned away.
+    pub(crate) async fn compute_in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let _turn = self.streams.acquire().await;
+        match Arc::clone(&self.running).acquire_owned().await {
+            Ok(permit) => elsewhere(permit, work).await,
+            Err(_) => Err(lost()),
+        }
+    }
+}
+
+/// Work on another thread. The permit goes along: work cannot be stopped half-way, and must count until it ends.
+async fn elsewhere<T: Send + 'static>(
+    permit: OwnedSemaphorePermit,
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let task = tokio::task::spawn_blocking(move || {
+        let done = work();
+        drop(permit);
+        done
+    });
+    task.await.unwrap_or_else(|_| Err(lost()))
+}
+
+fn lost() -> Problem {
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the work ended unexpectedly")
 }

@@ -19,7 +19,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use crate::options::Options;
-use crate::{App, api};
+use crate::pace::Pace;
+use crate::safety::InReserve;
+use crate::{App, api, memory, models};
 
 /// A server that is bound and has its models, and does not accept yet.
 pub struct Listening {
@@ -80,10 +82,13 @@ impl Listening {
     /// finishes what is in flight.
     pub async fn until(self, end: impl Future<Output = ()>) {
         let Self { app, router, listener, .. } = self;
-        let watcher = tokio::spawn(watch_files(Arc::clone(&app)));
+        let watchers = tokio::spawn(look_when_told(models::watch(&app)));
+        let memory = tokio::spawn(memory::give_back(Arc::clone(&app)));
         let acceptor = Acceptor {
             open: Arc::new(Semaphore::new(app.options.limits.connections.max(1))),
+            reserve: Arc::new(Semaphore::new(RESERVE)),
             graceful: GracefulShutdown::new(),
+            in_reserve: router.clone().layer(axum::Extension(InReserve)),
             router,
             app: Arc::clone(&app),
         };
@@ -95,7 +100,8 @@ impl Listening {
                 accepted = acceptor.accept(&listener) => acceptor.serve(accepted),
             }
         }
-        watcher.abort();
+        watchers.abort();
+        memory.abort();
         tracing::info!("ending: finishing what is in flight");
         app.draining.store(true, Ordering::Relaxed);
         let close_at = Instant::now() + app.options.drain;
@@ -122,20 +128,62 @@ impl Listening {
     }
 }
 
+/// Connections beyond the limit that are open at the same time.
+const RESERVE: usize = 16;
+
+/// How long each of them may take. Whoever holds all other connections cannot hold these.
+const RESERVE_TIME: Duration = Duration::from_secs(2);
+
 struct Acceptor {
     open: Arc<Semaphore>,
+    reserve: Arc<Semaphore>,
     graceful: GracefulShutdown,
     router: Router,
+    in_reserve: Router,
     app: Arc<App>,
 }
 
+/// What a connection takes for as long as it lives.
+struct Place {
+    /// Beyond the limit: for health checks.
+    reserve: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Place {
+    fn usual(permit: OwnedSemaphorePermit) -> Self {
+        Self { reserve: false, _permit: permit }
+    }
+}
+
 impl Acceptor {
+    /// A place for one more connection, once there is one.
+    async fn place(&self) -> Place {
+        if let Ok(place) = Arc::clone(&self.open).try_acquire_owned() {
+            return Place::usual(place);
+        }
+        tokio::select! {
+            biased;
+            Ok(place) = Arc::clone(&self.open).acquire_owned() => Place::usual(place),
+            Ok(place) = Arc::clone(&self.reserve).acquire_owned() => Place { reserve: true, _permit: place },
+            else => std::future::pending().await,
+        }
+    }
+
     /// The next connection, once there is room for one.
-    async fn accept(&self, listener: &TcpListener) -> (TcpStream, OwnedSemaphorePermit) {
+    async fn accept(&self, listener: &TcpListener) -> (TcpStream, Place) {
         loop {
-            let Ok(room) = Arc::clone(&self.open).acquire_owned().await else { return std::future::pending().await };
+            let mut place = self.place().await;
             match listener.accept().await {
-                Ok((stream, _)) => return (stream, room),
+                Ok((stream, _)) => {
+                    // While nobody came, one of the usual places may have become free.
+                    if place.reserve
+                        && let Ok(usual) = Arc::clone(&self.open).try_acquire_owned()
+                    {
+                        place = Place::usual(usual);
+                    }
+                    return (stream, place);
+                }
                 Err(error) => {
                     // A client that went away is nothing; being out of files passes when others end.
                     if error.kind() != io::ErrorKind::ConnectionAborted {
@@ -158,78 +206,87 @@ impl Acceptor {
         }
         sleep(Duration::from_millis(10)).await;
         let Ok(listener) = listener.into_std() else { return };
-        while let Ok(room) = Arc::clone(&self.open).try_acquire_owned() {
+        while let Ok(place) = Arc::clone(&self.open).try_acquire_owned() {
             let Ok((stream, _)) = listener.accept() else { return };
             let ready = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
             if let Ok(stream) = ready {
-                self.serve((stream, room));
+                self.serve((stream, Place::usual(place)));
             }
         }
     }
 
-    fn serve(&self, (stream, room): (TcpStream, OwnedSemaphorePermit)) {
+    fn serve(&self, (stream, place): (TcpStream, Place)) {
         let _ = stream.set_nodelay(true);
         let limits = &self.app.options.limits;
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(limits.head)
-            .max_buf_size(64 << 10)
-            .serve_connection(
-                TokioIo::new(Impatient { stream, wait: limits.write, stuck: None }),
-                TowerToHyperService::new(self.router.clone()),
-            );
+        let reserve = place.reserve;
+        let router = if reserve { &self.in_reserve } else { &self.router };
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(if reserve { RESERVE_TIME } else { limits.head })
+            .keep_alive(!reserve)
+            // A client that says it has sent everything still wants its answers.
+            .half_close(true)
+            .max_buf_size(64 << 10);
+        let stream = Impatient { stream, pace: Pace::new(limits.rate, limits.write), stuck: None };
+        let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
         let watched = self.graceful.watch(connection);
         let app = Arc::clone(&self.app);
         app.metrics.accepted.fetch_add(1, Ordering::Relaxed);
         app.metrics.connections.fetch_add(1, Ordering::Relaxed);
+        app.metrics.turned_away.fetch_add(u64::from(reserve), Ordering::Relaxed);
         tokio::spawn(async move {
-            if let Err(error) = watched.await {
+            let ended = if reserve { timeout(RESERVE_TIME, watched).await } else { Ok(watched.await) };
+            if !matches!(ended, Ok(Ok(()))) {
                 app.metrics.cut.fetch_add(1, Ordering::Relaxed);
-                tracing::debug!("connection ended: {error}");
+                tracing::debug!("connection ended: {ended:?}");
             }
             app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
-            drop(room);
+            drop(place);
         });
     }
 }
 
-/// Looks at the model files now and then.
-async fn watch_files(app: Arc<App>) {
-    let warmed = Arc::clone(&app);
-    let _ = tokio::task::spawn_blocking(move || warmed.models.all().iter().for_each(|m| m.warm())).await;
-    if app.options.reload.is_zero() {
-        return;
+/// SIGHUP lets all model files be read now.
+async fn look_when_told(watchers: models::Watchers) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return std::future::pending().await };
+    while hangup.recv().await.is_some() {
+        watchers.look_now();
     }
-    loop {
-        sleep(app.options.reload).await;
-        let looking = Arc::clone(&app);
-        if let Ok(looked) = tokio::task::spawn_blocking(move || looking.models.look()).await {
-            app.metrics.swapped.fetch_add(looked.swapped, Ordering::Relaxed);
-            app.metrics.refused.fetch_add(looked.refused, Ordering::Relaxed);
-        }
-    }
+    // The watchers end when they are dropped.
+    std::future::pending::<()>().await;
 }
 
-/// A connection that gives up on a client which takes nothing of its answer.
+/// A connection that gives up on a client which takes its answer too slowly, or not at all.
 struct Impatient {
     stream: TcpStream,
-    wait: Duration,
-    stuck: Option<Pin<Box<Sleep>>>,
+    pace: Pace,
+    /// Since when nothing could be written, and when that is judged.
+    stuck: Option<(Instant, Pin<Box<Sleep>>)>,
 }
 
 impl Impatient {
     /// Passes on what writing said, and counts the time for which it said nothing.
-    fn timed<T>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if polled.is_ready() {
-            self.stuck = None;
-            return polled;
+    fn timed(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        let slow = || Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        if let Poll::Ready(moved) = polled {
+            let waited = self.stuck.take().map_or(Duration::ZERO, |(since, _)| since.elapsed());
+            let fast = self.pace.went(waited, *moved.as_ref().unwrap_or(&0));
+            return if fast { Poll::Ready(moved) } else { slow() };
         }
-        let wait = self.wait;
-        let timer = self.stuck.get_or_insert_with(|| Box::pin(sleep(wait)));
-        match timer.as_mut().poll(context) {
-            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
-            Poll::Pending => Poll::Pending,
+        let left = self.pace.left();
+        let (since, timer) = self.stuck.get_or_insert_with(|| (Instant::now(), Box::pin(sleep(left))));
+        if timer.as_mut().poll(context).is_pending() {
+            return Poll::Pending;
         }
+        let waited = since.elapsed();
+        self.stuck = None;
+        if self.pace.went(waited, 0) {
+            // Enough was taken before it stopped: another while.
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        slow()
     }
 }
 
@@ -259,8 +316,8 @@ impl AsyncWrite for Impatient {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let polled = Pin::new(&mut self.stream).poll_flush(cx);
-        self.timed(cx, polled)
+        // A socket has nothing to flush.
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

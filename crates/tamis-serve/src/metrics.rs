@@ -46,6 +46,8 @@ pub(crate) struct Metrics {
     pub(crate) connections: AtomicU64,
     pub(crate) accepted: AtomicU64,
     pub(crate) cut: AtomicU64,
+    pub(crate) turned_away: AtomicU64,
+    pub(crate) read: AtomicU64,
     pub(crate) swapped: AtomicU64,
     pub(crate) refused: AtomicU64,
 }
@@ -76,10 +78,23 @@ impl Metrics {
             "Connections that ended in an error or a timeout.",
             get(&self.cut),
         );
+        let away = get(&self.turned_away);
+        one(
+            "tamis_connections_reserve_total",
+            "counter",
+            "Connections beyond the limit: only for health checks.",
+            away,
+        );
         one("tamis_computing", "gauge", "Requests that compute.", app.gate.running() as u64);
         one("tamis_waiting", "gauge", "Requests that wait for their turn.", app.gate.waiting() as u64);
+        let held = (app.requests.used() + app.streams.used()) as u64;
+        one("tamis_buffered_bytes", "gauge", "Room that large requests, answers and streams take.", held);
+        let read = get(&self.read);
+        one("tamis_models_read_total", "counter", "Model files that were read, after the first.", read);
         one("tamis_models_swapped_total", "counter", "Model files that replaced another.", get(&self.swapped));
         one("tamis_models_refused_total", "counter", "Model files that were refused.", get(&self.refused));
+        let lost = crate::Log::stderr().lost();
+        one("tamis_log_lines_lost_total", "counter", "Lines of the log that could not be written in time.", lost);
         if let Some(bytes) = resident() {
             one("process_resident_memory_bytes", "gauge", "Memory in use.", bytes);
         }

@@ -28,10 +28,17 @@ pub struct Limits {
     pub queue: usize,
     /// A client must have sent the head of a request within this time, also on a connection kept open.
     pub head: Duration,
-    /// A client that takes nothing of its answer for so long is cut.
+    /// A client that takes nothing of its answer for so long, or takes it too slowly all that time, is cut.
     pub write: Duration,
-    /// Open connections; more wait until one ends.
+    /// Open connections; more are told so, and only asked whether the server is well.
     pub connections: usize,
+    /// Bytes a second that a client must send, or take, while the server waits for it.
+    pub rate: u64,
+    /// Most bytes of an answer to documents; streams have no such bound.
+    pub answer: usize,
+    /// Most bytes of requests and answers that are held at the same time over all connections, besides 64 KB for each: one
+    /// half for streams, one for the others.
+    pub memory: usize,
 }
 
 impl Default for Limits {
@@ -46,6 +53,9 @@ impl Default for Limits {
             head: Duration::from_secs(15),
             write: Duration::from_secs(30),
             connections: 8192,
+            rate: 100,
+            answer: 32 << 20,
+            memory: 256 << 20,
         }
     }
 }

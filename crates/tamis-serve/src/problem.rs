@@ -50,6 +50,22 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, format!("not done within {seconds} s; send less at once")).retry(1)
     }
 
+    /// There is no memory for what comes in or goes out.
+    pub(crate) fn crowded() -> Self {
+        let detail =
+            "too much is being read and sent at the moment; try again shortly, or send and ask for less at once";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail).retry(1)
+    }
+
+    /// The answer would be too large.
+    pub(crate) fn too_much(limit: usize) -> Self {
+        let detail = format!(
+            "the answer would be larger than {limit} bytes: ask for a smaller \"top\", for one \"label\", or for fewer \
+             documents at once, or stream them"
+        );
+        Self::invalid(detail)
+    }
+
     pub(crate) fn retry(mut self, seconds: u32) -> Self {
         self.retry = Some(seconds);
         self

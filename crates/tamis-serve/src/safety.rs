@@ -49,10 +49,19 @@ impl Guard {
         }
     }
 
-    /// A web page of someone else can make its own name point here (DNS rebinding); the Host header gives it away.
-    fn check_host(&self, headers: &HeaderMap) -> Result<(), Problem> {
-        let (Some(known), Some(host)) = (&self.hosts, headers.get(HOST)) else { return Ok(()) };
-        let host = host.to_str().unwrap_or_default();
+    /// A web page of someone else can make its own name point here (DNS rebinding); the Host header gives it away. One that
+    /// is missing, or stands twice, hides it (RFC 9112, section 3.2).
+    fn check_host(&self, request: &Request) -> Result<(), Problem> {
+        let mut given = request.headers().get_all(HOST).iter();
+        let (Some(host), None) = (given.next(), given.next()) else {
+            return Err(Problem::new(StatusCode::BAD_REQUEST, "a request has one Host header, and only one"));
+        };
+        // A request may also name the host in its first line, and that counts more.
+        let host = match request.uri().authority() {
+            Some(authority) => authority.as_str(),
+            None => host.to_str().unwrap_or_default(),
+        };
+        let Some(known) = &self.hosts else { return Ok(()) };
         let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((address, _)) => address,
             None => host.rsplit_once(':').map_or(host, |(name, _)| name),
@@ -118,13 +127,33 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 pub(crate) const STUDY_POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox";
 
+/// Marks requests of connections beyond the limit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InReserve;
+
+/// Connections beyond the limit are for those who ask whether the server is well.
+fn check_place(app: &App, request: &Request) -> Result<(), Problem> {
+    let health = matches!(request.uri().path(), "/healthz" | "/readyz" | "/metrics");
+    if health || request.extensions().get::<InReserve>().is_none() {
+        return Ok(());
+    }
+    let detail = format!("all {} connections are taken; try again shortly", app.options.limits.connections);
+    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail).retry(1))
+}
+
+/// So much of a path is logged: a line is no place for kilobytes.
+const LOGGED_PATH: usize = 200;
+
 /// Around every request.
 pub(crate) async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let begin = Instant::now();
     let id = app.guard.request_id(request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let checked =
-        app.guard.check_host(request.headers()).and_then(|()| app.guard.check_token(&path, request.headers()));
+    let checked = app
+        .guard
+        .check_host(&request)
+        .and_then(|()| app.guard.check_token(&path, request.headers()))
+        .and_then(|()| check_place(&app, &request));
     let mut response = match checked {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
@@ -157,6 +186,7 @@ pub(crate) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     if app.options.access_log {
         // The path has no query here: labels and names in it may be private.
         let id = id.to_str().unwrap_or_default();
+        let path = path.chars().take(LOGGED_PATH).collect::<String>();
         tracing::info!(target: "tamis_serve::access", id, %method, path, status, ms = took.as_secs_f64() * 1e3, "request");
     }
     response.headers_mut().insert(REQUEST_ID, id);

@@ -1,15 +1,20 @@
 //! One loaded model: answers in the form of [`crate::wire`], one library call each.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rayon::prelude::*;
 use tamis::classify::Fitted;
 use tamis::corpus::Body;
-use tamis::model::{How, LabelFacts, Model, Ranker, WhyAsked};
+use tamis::model::{How, LabelFacts, Labeller, Model, Ranker, WhyAsked};
+use tamis::terms::TextOptions;
 
 use crate::gate::Deadline;
+use crate::incoming::without_mark;
+use crate::lines::Piece;
 use crate::problem::Problem;
 use crate::wire::{
-    AnsweredMany, AnsweredOne, DocumentIn, Features, LabelDetails, LabelLine, LabelList, ModelDetails, ModelLine, Node,
-    QualityLine, TaxonomyOut, Weight,
+    AnsweredOne, DocumentIn, Features, LabelDetails, LabelLine, LabelList, ModelDetails, ModelLine, Node, QualityLine,
+    TaxonomyOut, Weight,
 };
 
 /// A model in service. Replaced as a whole when its file changes; requests that began with it end with it.
@@ -25,6 +30,11 @@ impl Served {
         Self { name, generation, bytes, model }
     }
 
+    /// The same under another name.
+    pub(crate) fn renamed(&self, name: String) -> Self {
+        Self { name, generation: self.generation, bytes: self.bytes, model: self.model.clone() }
+    }
+
     /// Looks a word up, which builds what look-ups need: the first request should not pay for it.
     pub(crate) fn warm(&self) {
         let _ = self.model.terms.id("");
@@ -36,25 +46,27 @@ impl Served {
         matches!(self.model.ranker, Ranker::Flat(Fitted::Linear(_)))
     }
 
-    /// How many labels there are.
-    pub(crate) fn label_count(&self) -> usize {
-        self.model.labels.len()
+    /// What a term is for it.
+    pub(crate) fn terms(&self) -> &TextOptions {
+        &self.model.text
     }
 
-    /// One document as JSON.
-    pub(crate) fn answer(&self, id: Option<&str>, body: &Body<'_>, how: &How) -> Result<Vec<u8>, Problem> {
+    /// One document as JSON of at most so many bytes.
+    pub(crate) fn answer(&self, id: Option<&str>, body: &Body<'_>, how: &How, most: usize) -> Result<Vec<u8>, Problem> {
         let answer = self.model.labeller().answer(id.map(Into::into), body, how);
-        json(&AnsweredOne { model: &self.name, answer })
+        bounded_json(&AnsweredOne { model: &self.name, answer }, most)
     }
 
-    /// Many documents as JSON, on all threads, in order.
+    /// Many documents as JSON of at most so many bytes, on all threads, in order.
     pub(crate) fn answer_many(
         &self,
         documents: &[DocumentIn],
         how: &How,
+        most: usize,
         deadline: Deadline,
     ) -> Result<Vec<u8>, Problem> {
-        let documents = documents
+        let sum = AtomicUsize::new(0);
+        let answers: Vec<Vec<u8>> = documents
             .par_iter()
             .enumerate()
             .with_min_len(PART)
@@ -63,42 +75,96 @@ impl Served {
                 |labeller, (at, document)| {
                     deadline.check()?;
                     let wrong = |detail| Problem::invalid(format!("document {} of the batch: {detail}", at + 1));
-                    let body = body_of(document).map_err(wrong)?;
-                    Ok(labeller.answer(document.id.as_deref().map(Into::into), &body, how))
+                    let body = document.body(self.terms()).map_err(wrong)?;
+                    let answer = json(&labeller.answer(document.id.as_deref().map(Into::into), &body, how))?;
+                    // Answers become bytes at once, so that no more is held than may be sent.
+                    if sum.fetch_add(answer.len() + 1, Ordering::Relaxed) + answer.len() > most {
+                        return Err(Problem::too_much(most));
+                    }
+                    Ok(answer)
                 },
             )
             .collect::<Result<_, Problem>>()?;
-        json(&AnsweredMany { model: &self.name, documents })
-    }
-
-    /// Lines of a stream, in order: what is wrong with a line is said in its place.
-    pub(crate) fn answer_lines(&self, lines: &[u8], first: u64, how: &How, done: &mut Vec<u8>) -> Result<u64, Problem> {
-        let mut labeller = self.model.labeller();
-        let mut count = 0;
-        for (line, number) in lines.split(|&b| b == b'\n').zip(first..) {
-            if line.trim_ascii().is_empty() {
-                continue;
+        // As `wire::AnsweredMany` would be written.
+        let mut all = Vec::with_capacity(sum.into_inner() + self.name.len() + 64);
+        all.extend_from_slice(b"{\"model\":");
+        all.extend_from_slice(&json(&self.name)?);
+        all.extend_from_slice(b",\"documents\":[");
+        for (at, answer) in answers.into_iter().enumerate() {
+            if at > 0 {
+                all.push(b',');
             }
-            count += 1;
-            let parsed: Result<DocumentIn, String> = serde_json::from_slice(line).map_err(|e| e.to_string());
-            let written = match parsed.as_ref().map_err(Clone::clone).and_then(|d| Ok((d, body_of(d)?))) {
-                Ok((document, body)) => {
-                    let answer = labeller.answer(document.id.as_deref().map(Into::into), &body, how);
-                    serde_json::to_writer(&mut *done, &answer)
-                }
-                Err(error) => serde_json::to_writer(&mut *done, &serde_json::json!({ "line": number, "error": error })),
-            };
-            written.map_err(|e| Problem::invalid(e.to_string()))?;
-            done.push(b'\n');
+            all.extend_from_slice(&answer);
         }
-        Ok(count)
+        all.extend_from_slice(b"]}");
+        Ok(all)
     }
 
-    /// Why a text has its labels.
-    pub(crate) fn explain(&self, text: &str, label: Option<&str>, top: u32, spans: bool) -> Result<Vec<u8>, Problem> {
+    /// Lines of a stream, in order, until the answers have about so many bytes: the answers, how many there are, and the
+    /// lines that are left. What is wrong with a line is said in its place.
+    pub(crate) fn answer_lines(&self, piece: &Piece, how: &How, most: usize) -> (Vec<u8>, u64, Option<Piece>) {
+        let mut labeller = self.model.labeller();
+        let (mut done, mut count) = (Vec::new(), 0);
+        let (mut at, mut number) = (0, piece.first);
+        while at < piece.lines.len() && done.len() < most {
+            let rest = &piece.lines[at..];
+            let line = &rest[..rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len())];
+            at += line.len() + 1;
+            let line = if number == 1 { without_mark(line) } else { line };
+            if !line.trim_ascii().is_empty() {
+                count += 1;
+                match self.answer_line(&mut labeller, line, how) {
+                    Ok(answer) => {
+                        done.extend_from_slice(&answer);
+                        done.push(b'\n');
+                    }
+                    Err(detail) => done.extend_from_slice(&wrong_line(number, &detail)),
+                }
+            }
+            number += 1;
+        }
+        let rest = (at < piece.lines.len()).then(|| Piece { lines: piece.lines.slice(at..), first: number });
+        (done, count, rest)
+    }
+
+    fn answer_line(&self, labeller: &mut Labeller<'_>, line: &[u8], how: &How) -> Result<Vec<u8>, String> {
+        let document: DocumentIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
+        let body = document.body(self.terms())?;
+        let answer = labeller.answer(document.id.as_deref().map(Into::into), &body, how);
+        serde_json::to_vec(&answer).map_err(|e| e.to_string())
+    }
+
+    /// Why a document has its labels, in at most so many bytes. Label by label: a text of megabytes has many places for each.
+    pub(crate) fn explain(
+        &self,
+        document: &DocumentIn,
+        label: Option<&str>,
+        top: u32,
+        spans: bool,
+        most: usize,
+    ) -> Result<Vec<u8>, Problem> {
         let label = label.map(|name| self.model.find_label(name)).transpose()?;
-        let asked = WhyAsked { label, top: top as usize, spans };
-        self.answer(None, &Body::Text(text.into()), &How { reasons: Some(asked), ..How::default() })
+        let body = document.body(self.terms()).map_err(Problem::invalid)?;
+        let id = document.id.as_deref();
+        let how = |label| How { reasons: Some(WhyAsked { label, top: top as usize, spans }), ..How::default() };
+        let mut labeller = self.model.labeller();
+        let mut answer = labeller.answer(id.map(Into::into), &body, &How::default());
+        if label.is_some() || answer.labels.len() <= 1 {
+            return self.answer(id, &body, &how(label), most);
+        }
+        let (mut reasons, mut size) = (Vec::new(), 0);
+        for name in &answer.labels {
+            let label = self.model.find_label(name)?;
+            for reason in labeller.answer(None, &body, &how(Some(label))).reasons.into_iter().flatten() {
+                size += LEAST_BYTES * (reason.words.len() + reason.spans.as_ref().map_or(0, Vec::len));
+                if size > most {
+                    return Err(Problem::too_much(most));
+                }
+                reasons.push(reason);
+            }
+        }
+        answer.reasons = Some(reasons);
+        bounded_json(&AnsweredOne { model: &self.name, answer }, most)
     }
 
     fn label_line(facts: LabelFacts<'_>) -> LabelLine<'_> {
@@ -177,6 +243,7 @@ impl Served {
             classifier: self.model.summary.classifier.to_string(),
             taxonomy: self.model.taxonomy.is_some(),
             generation: self.generation,
+            fields: self.terms().fields().into_iter().map(str::to_owned).collect(),
         }
     }
 
@@ -207,21 +274,38 @@ impl Served {
 /// Documents that one thread takes at a time.
 const PART: usize = 32;
 
-/// The body of a document, or what is wrong with it.
-pub(crate) fn body_of(document: &DocumentIn) -> Result<Body<'_>, String> {
-    body(document.text.as_deref(), document.tokens.as_deref())
-}
+/// A word or a place takes at least so many bytes in an answer.
+const LEAST_BYTES: usize = 24;
 
-/// Text or tokens, and not both.
-pub(crate) fn body<'a>(text: Option<&'a str>, tokens: Option<&'a [String]>) -> Result<Body<'a>, String> {
-    match (text, tokens) {
-        (Some(text), None) => Ok(Body::Text(text.into())),
-        (None, Some(tokens)) => Ok(Body::Tokens(tokens.iter().map(|t| t.as_str().into()).collect())),
-        (None, None) => Err("it needs \"text\" (a string) or \"tokens\" (a list of strings)".to_owned()),
-        (Some(_), Some(_)) => Err("it has both \"text\" and \"tokens\"; give one of them".to_owned()),
-    }
+/// What stands in place of an answer.
+pub(crate) fn wrong_line(number: u64, detail: &str) -> Vec<u8> {
+    format!("{}\n", serde_json::json!({ "line": number, "error": detail })).into_bytes()
 }
 
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, Problem> {
-    serde_json::to_vec(value).map_err(|e| Problem::invalid(format!("the answer cannot be written as JSON: {e}")))
+    bounded_json(value, usize::MAX)
+}
+
+/// JSON of at most so many bytes.
+fn bounded_json(value: &impl serde::Serialize, most: usize) -> Result<Vec<u8>, Problem> {
+    struct Bounded(Vec<u8>, usize);
+    impl std::io::Write for Bounded {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            if self.0.len() + bytes.len() > self.1 {
+                return Err(std::io::ErrorKind::FileTooLarge.into());
+            }
+            self.0.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut out = Bounded(Vec::new(), most);
+    match serde_json::to_writer(&mut out, value) {
+        Ok(()) => Ok(out.0),
+        Err(error) if error.is_io() => Err(Problem::too_much(most)),
+        Err(error) => Err(Problem::invalid(format!("the answer cannot be written as JSON: {error}"))),
+    }
 }

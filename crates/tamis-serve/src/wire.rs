@@ -1,134 +1,49 @@
 //! What goes in and out as JSON. The OpenAPI document is made from these types.
 
-use std::fmt;
-
-use serde::de::{self, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use tamis::model::Answer;
 use utoipa::{IntoParams, ToSchema};
 
-/// A field that may be left out, and is not null when it is there.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
+pub(crate) use crate::document::DocumentIn;
+use crate::document::whole_given;
 
-/// A whole number. In JSON, and so in the description of the API, `32.0` is one.
-struct Whole;
-
-impl Visitor<'_> for Whole {
-    type Value = u32;
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("a whole number from 0 to 4294967295")
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<u32, E> {
-        u32::try_from(value).map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<u32, E> {
-        u32::try_from(value).map_err(|_| E::invalid_value(Unexpected::Signed(value), &self))
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<u32, E> {
-        let whole = value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value);
-        if whole { Ok(value as u32) } else { Err(E::invalid_value(Unexpected::Float(value), &self)) }
-    }
-
-    /// In a query everything is text.
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<u32, E> {
-        match value.parse::<u32>() {
-            Ok(number) => Ok(number),
-            Err(_) => match value.parse::<f64>() {
-                Ok(number) => self.visit_f64(number),
-                Err(_) => Err(E::invalid_value(Unexpected::Str(value), &self)),
-            },
-        }
-    }
-}
-
-fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    deserializer.deserialize_any(Whole)
-}
-
-fn whole_given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    whole(deserializer).map(Some)
-}
-
-/// One document (`text` or `tokens`) or several (`documents`).
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+/// One document (`text`, `tokens` or the fields that the model reads) or several (`documents`).
+#[derive(Debug, Default, ToSchema)]
 #[schema(example = json!({ "text": "Where is my parcel?", "top": 3 }))]
 pub(crate) struct ClassifyRequest {
     /// Which model; the first one when left out.
-    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     pub(crate) model: Option<String>,
-    /// Comes back with the labels.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
-    pub(crate) id: Option<String>,
-    /// Running text.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
-    pub(crate) text: Option<String>,
-    /// Words that are separated already, in order.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
-    pub(crate) tokens: Option<Vec<String>>,
+    /// The document; its keys stand beside the others.
+    #[schema(ignore)]
+    pub(crate) document: DocumentIn,
     /// Several documents at once.
-    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     pub(crate) documents: Option<Vec<DocumentIn>>,
     /// Also give the N best labels with their scores, whatever the thresholds say.
-    #[serde(default, deserialize_with = "whole")]
-    #[schema(minimum = 0, maximum = 10000)]
+    #[schema(minimum = 0, maximum = 10000, required = false)]
     pub(crate) top: u32,
 }
 
-/// A document of a batch or a line of a stream: `text` or `tokens`.
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct DocumentIn {
-    /// Comes back with the labels.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
-    pub(crate) id: Option<String>,
-    /// Running text.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
-    pub(crate) text: Option<String>,
-    /// Words that are separated already, in order.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false)]
-    pub(crate) tokens: Option<Vec<String>>,
-}
-
-/// Why a text has its labels.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+/// Why a document has its labels.
+#[derive(Debug, Default, ToSchema)]
 #[schema(example = json!({ "text": "Where is my parcel?", "spans": true }))]
 pub(crate) struct ExplainRequest {
     /// Which model; the first one when left out.
-    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     pub(crate) model: Option<String>,
-    /// Running text.
-    pub(crate) text: String,
+    /// The document; its keys stand beside the others.
+    #[schema(ignore)]
+    pub(crate) document: DocumentIn,
     /// The label to explain; when left out those the text gets, or the best one when it gets none.
-    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     pub(crate) label: Option<String>,
-    /// Most words, and most neighbours, for each label.
-    #[serde(default = "ten", deserialize_with = "whole")]
-    #[schema(minimum = 0, maximum = 10000, default = 10)]
-    pub(crate) top: u32,
+    /// Most words, and most neighbours, for each label; 10 when left out.
+    #[schema(minimum = 0, maximum = 10000, nullable = false)]
+    pub(crate) top: Option<u32>,
     /// Also tell where in the text the words are.
-    #[serde(default)]
+    #[schema(required = false)]
     pub(crate) spans: bool,
-}
-
-fn ten() -> u32 {
-    10
 }
 
 /// Options of a stream.
@@ -223,6 +138,8 @@ pub(crate) struct ModelLine {
     pub(crate) taxonomy: bool,
     /// 1 for the file the server started with, one more for each that replaced it.
     pub(crate) generation: u64,
+    /// The texts of a document that it reads: `text`, or the fields that its terms name.
+    pub(crate) fields: Vec<String>,
 }
 
 /// All models.
@@ -398,6 +315,10 @@ pub(crate) struct ServerInfo {
     pub(crate) body_limit: usize,
     /// Most documents of a request.
     pub(crate) batch_limit: usize,
+    /// Most bytes of an answer to documents.
+    pub(crate) answer_limit: usize,
+    /// Lines of the log that could not be written.
+    pub(crate) log_lines_lost: u64,
 }
 
 /// How the server is.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::bail;
-use tamis_serve::{Limits, ModelSource, Options};
+use tamis_serve::{Limits, Log, ModelSource, Options};
 
 use crate::corpus_args::size;
 use crate::global::Global;
@@ -13,7 +13,7 @@ use crate::global::Global;
 /// Serve models over HTTP, with a page on which anyone tries them and sees why.
 ///
 /// The page is at /, the API under /v1/, its description at /openapi.json. A model file that is replaced is swapped in
-/// without losing a request; a bad one is refused. Ends on SIGTERM or Ctrl-C after finishing what is in flight.
+/// without losing a request; a bad one is refused; SIGHUP has all of them read now. Ends on SIGTERM or Ctrl-C after finishing what is in flight.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Model files, as FILE or NAME=FILE; the first is used where a request names none.
@@ -59,6 +59,15 @@ struct LimitArgs {
     /// Most bytes of a request, and of a line of a stream.
     #[arg(long, value_name = "SIZE", default_value = "8M", value_parser = size)]
     max_body: usize,
+    /// Most bytes of an answer to documents; streams have no such limit.
+    #[arg(long, value_name = "SIZE", default_value = "32M", value_parser = size)]
+    max_answer: usize,
+    /// Most bytes of requests and answers that are held at the same time, besides 64K for each connection.
+    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size)]
+    buffers: usize,
+    /// Bytes a second that a client must send, or take, while the server waits for it; 0 cuts only those that stand still.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    min_rate: u64,
     /// Most documents of a request; streams have no such limit.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_batch: usize,
@@ -71,7 +80,7 @@ struct LimitArgs {
     /// Requests that may wait; more are answered 429.
     #[arg(long, value_name = "N", default_value_t = 1024)]
     queue: usize,
-    /// Most open connections.
+    /// Most open connections; some more are kept for health checks.
     #[arg(long, value_name = "N", default_value_t = 8192)]
     connections: usize,
     /// Seconds a client has for the head of a request, and a connection may be idle.
@@ -127,6 +136,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             queue: l.queue,
             head: Duration::from_secs_f64(l.head_time.max(0.1)),
             connections: l.connections,
+            rate: l.min_rate,
+            answer: l.max_answer,
+            memory: l.buffers,
             ..Limits::default()
         },
         ..Options::new(models)
@@ -140,9 +152,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     Ok(())
 }
 
-#[allow(clippy::print_stderr)]
 fn greet(address: SocketAddr, names: &[String]) {
-    eprintln!("tamis serves {} on http://{address}/", names.join(", "));
+    Log::stderr().put(format!("tamis serves {} on http://{address}/\n", names.join(", ")).as_bytes());
 }
 
 /// The token, from a file or the environment: not from the command line, where every user of the machine sees it.

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::client::{Connection, JSON, get, post};
 use super::models::{Running, model, replace, usual};
+use tamis_serve::ModelSource;
 
 /// Waits until the model in service is of this generation.
 fn wait_for(address: SocketAddr, generation: u64) {
@@ -50,6 +51,57 @@ fn a_bad_file_is_refused_and_a_good_one_is_swapped_in() {
     replace(&file, &model("svm", "new").to_bytes().unwrap());
     wait_for(server.address, 2);
     assert_eq!((asks("puck")["known"].clone(), asks("newpuck")["known"].clone()), (json!(false), json!(true)));
+}
+
+#[test]
+fn one_new_file_is_read_once_whatever_the_number_of_its_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("one.model");
+    std::fs::write(&path, usual()).unwrap();
+    let server = Running::usual(|o| {
+        o.models = ["a", "b"].map(|name| ModelSource { name: name.to_owned(), path: path.clone() }).to_vec();
+    });
+    replace(&path, &model("svm", "new").to_bytes().unwrap());
+    wait_for(server.address, 2);
+    for name in ["a", "b"] {
+        let asked = json!({ "model": name, "text": "newpuck" });
+        assert_eq!(post(server.address, "/v1/classify", &asked).json()["known"], true);
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(metric(server.address, "tamis_models_read_total"), 1);
+    assert_eq!(metric(server.address, "tamis_models_swapped_total"), 2);
+    // The same model written again is no new model.
+    replace(&path, &model("svm", "new").to_bytes().unwrap());
+    let begin = Instant::now();
+    while metric(server.address, "tamis_models_read_total") < 2 {
+        assert!(begin.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(get(server.address, "/v1/model").json()["generation"], 2);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_to_its_end_stops_only_itself() {
+    let mut server = Running::with(&[("pipe", usual()), ("other", usual())], |_| {});
+    let pipe = server.file("pipe");
+    std::fs::remove_file(&pipe).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let begin = Instant::now();
+    while metric(server.address, "tamis_models_refused_total") == 0 {
+        assert!(begin.elapsed() < Duration::from_secs(30), "the pipe was not looked at, or it blocks");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    replace(&server.file("other"), &model("svm", "new").to_bytes().unwrap());
+    let asked = json!({ "model": "other", "text": "newpuck" });
+    while post(server.address, "/v1/classify", &asked).json()["known"] != true {
+        assert!(begin.elapsed() < Duration::from_mins(1), "the other model is not replaced");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(post(server.address, "/v1/classify", &json!({ "text": "puck" })).json()["known"], true);
+    let begin = Instant::now();
+    server.ended();
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
 }
 
 /// Keeps asking on a few connections until told to stop; every answer must be whole and right.

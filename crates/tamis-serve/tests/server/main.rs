@@ -4,6 +4,8 @@
 mod answers;
 mod changes;
 mod client;
+mod fields;
 mod limits;
 mod models;
 mod safety;
+mod streams;

@@ -1,9 +1,11 @@
 //! Tokens, hosts, headers, paths.
 
+use std::io::Write;
+
 use serde_json::json;
 
-use super::client::{JSON, ask, get, post, problem};
-use super::models::Running;
+use super::client::{Connection, JSON, ask, get, post, problem};
+use super::models::{Running, tree, usual};
 
 const TOKEN: &str = "correct-horse-battery-staple";
 
@@ -54,6 +56,77 @@ fn other_names_for_this_machine_are_refused() {
     }
     for host in ["evil.example", "localhost.evil.example", "evil.example:8080", "10.0.0.1", ""] {
         problem(&with(host), 421);
+    }
+}
+
+#[test]
+fn a_request_names_its_host_once() {
+    let server = Running::usual(|_| {});
+    let public = Running::usual(|o| o.bind = "0.0.0.0:0".parse().unwrap());
+    let say = |address: std::net::SocketAddr, head: &str| {
+        let mut connection = Connection::open(([127, 0, 0, 1], address.port()).into()).unwrap();
+        connection.stream.write_all(head.as_bytes()).unwrap();
+        connection.reply().unwrap()
+    };
+    for server in [&server, &public] {
+        problem(&say(server.address, "GET /healthz HTTP/1.1\r\n\r\n"), 400);
+        problem(&say(server.address, "GET /v1/models HTTP/1.0\r\n\r\n"), 400);
+        let twice = "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n\r\n";
+        assert!(problem(&say(server.address, twice), 400).contains("Host"));
+    }
+    // The first line counts more than the header.
+    let named = |host: &str| format!("GET http://{host}/v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    problem(&say(server.address, &named("evil.example")), 421);
+    assert_eq!(say(server.address, &named("localhost")).status, 200);
+}
+
+#[test]
+fn compressed_bodies_are_refused_with_the_reason() {
+    let server = Running::usual(|_| {});
+    for path in ["/v1/classify", "/v1/explain"] {
+        let zipped = [JSON, ("content-encoding", "gzip")];
+        let said = problem(&ask(server.address, "POST", path, &zipped, b"\x1f\x8b\x08\x00"), 415);
+        assert!(said.contains("gzip") && said.contains("uncompressed"), "{said}");
+        let plain = [JSON, ("content-encoding", "Identity")];
+        assert_eq!(ask(server.address, "POST", path, &plain, b"{\"text\":\"puck\"}").status, 200);
+    }
+    let zipped = [("content-type", "application/x-ndjson"), ("content-encoding", "gzip")];
+    problem(&ask(server.address, "POST", "/v1/classify", &zipped, b"\x1f\x8b\x08\x00"), 415);
+}
+
+#[test]
+fn a_model_is_named_the_same_way_everywhere() {
+    let bytes = tree().to_bytes().unwrap();
+    let server = Running::with(&[("usual", usual()), ("tree", &bytes)], |_| {});
+    let ask = |path: &str, model: &str| match path.split_once(' ') {
+        None => get(server.address, &format!("{path}model={model}")),
+        Some((kind, path)) => {
+            let body = br#"{"text":"puck ice rink","label":"sport/hockey"}"#;
+            let body = if path.contains("explain") { &body[..] } else { br#"{"text":"puck ice rink"}"# };
+            ask(server.address, "POST", &format!("{path}model={model}"), &[("content-type", kind)], body)
+        }
+    };
+    for path in [
+        "/v1/labels?",
+        "/v1/label?label=sport%2Fhockey&",
+        "/v1/features?label=sport%2Fhockey&",
+        "/v1/model?",
+        "application/json /v1/classify?",
+        "application/json /v1/explain?",
+        "application/x-ndjson /v1/classify?top=1&",
+    ] {
+        assert!(problem(&ask(path, "other"), 404).contains("other"), "{path}");
+        let (first, second) = (ask(path, "usual"), ask(path, "tree"));
+        assert_eq!((first.status, second.status), (200, 200), "{path}");
+        assert_ne!(first.text(), second.text(), "{path}");
+    }
+    problem(&get(server.address, "/v1/taxonomy?model=usual"), 404);
+    assert_eq!(get(server.address, "/v1/taxonomy?model=tree").status, 200);
+    // Two names that differ are a mistake.
+    for path in ["/v1/classify", "/v1/explain"] {
+        let asked = json!({ "model": "usual", "text": "puck" });
+        assert!(problem(&post(server.address, &format!("{path}?model=tree"), &asked), 422).contains("usual"));
+        assert_eq!(post(server.address, &format!("{path}?model=usual"), &asked).json()["model"], "usual");
     }
 }
 
