@@ -36,8 +36,8 @@ fn with_line(number: usize, line: &str) -> String {
 #[test]
 fn a_malformed_record_names_file_and_line() {
     let folder = Folder::new();
-    folder.file("bad.jsonl", with_line(3, r#"{"id":"3","text":"stars","labels":7}"#));
-    refused_by_all(&folder, "bad.jsonl", &[r#"bad.jsonl:3: "labels" must be a list of strings, found a number"#]);
+    folder.file("bad.jsonl", with_line(3, r#"{"id":"3","text":"stars","labels":{}}"#));
+    refused_by_all(&folder, "bad.jsonl", &[r#"bad.jsonl:3: "labels" must be a list of labels"#, "found an object"]);
     folder.file("bad.jsonl", with_line(5, r#"{"id":"5","text":"#));
     refused_by_all(&folder, "bad.jsonl", &["bad.jsonl:5: not JSON"]);
     folder.file("bad.csv", "id,text,labels\n1,goals,sport\n2,stars\n");

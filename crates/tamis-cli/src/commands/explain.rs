@@ -1,15 +1,15 @@
 //! `tamis explain`: why a label, in words.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use serde_json::json;
-use tamis::corpus::Body;
+use tamis::corpus::{Document, Format as CorpusFormat, Which};
 use tamis::model::{How, Model, WhyAsked};
 
+use crate::corpus_args::ReadArgs;
 use crate::global::Global;
-use crate::output::{Format, Rows, print_json, stdout, trimmed};
+use crate::output::{Format, Rows, print_json, stdout, trimmed, visible};
 
 /// Show which words speak for and against labels: of the whole model, of one label, or for one document.
 #[derive(clap::Args)]
@@ -17,9 +17,18 @@ pub(crate) struct Args {
     /// Model file.
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// A text file, or `-` for standard input; without it, the model itself is explained.
+    /// A text, `-` for standard input, or a corpus of any format, of which --id or --number chooses a document; without it, the
+    /// model itself is explained.
     #[arg(value_name = "DOC")]
     document: Option<PathBuf>,
+    /// The document of a corpus by its id.
+    #[arg(long, value_name = "ID", requires = "document", conflicts_with = "number")]
+    id: Option<String>,
+    /// The document of a corpus by its place, counted from 1.
+    #[arg(long, value_name = "N", requires = "document", value_parser = clap::value_parser!(u64).range(1..))]
+    number: Option<u64>,
+    #[command(flatten)]
+    read: ReadArgs,
     /// The label to explain; all decided ones (of a document) or all labels (of a model) when not given.
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
@@ -42,10 +51,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 
 /// Why a document has its labels.
 fn document(model: &Model, path: &Path, label: Option<u32>, args: &Args, global: &Global) -> anyhow::Result<()> {
-    let text = text(path)?;
+    let Document { id, body, .. } = chosen(model, path, args, global)?;
+    let id = (args.id.is_some() || args.number.is_some()).then_some(id);
     let asked = WhyAsked { label, top: args.top, ..WhyAsked::default() };
     let how = How { reasons: Some(asked), ..How::default() };
-    let answer = model.labeller().answer(None, &Body::Text(text.into()), &how);
+    let answer = model.labeller().answer(id, &body, &how);
     if !answer.known {
         tracing::warn!("the model knows none of the words; what it says is not about this text");
     }
@@ -82,13 +92,23 @@ fn whole(model: &Model, label: Option<u32>, args: &Args, global: &Global) -> any
     listed.finish()
 }
 
-fn text(path: &Path) -> anyhow::Result<String> {
-    if path.as_os_str() != "-" {
-        return std::fs::read_to_string(path).map_err(|e| tamis::Error::io(path, e).into());
+/// The document that is asked about. What is no corpus by its name is a text.
+fn chosen(model: &Model, path: &Path, args: &Args, global: &Global) -> anyhow::Result<Document<'static>> {
+    let mut options = args.read.options(global.seed());
+    let which = match (&args.id, args.number) {
+        (Some(id), _) => Which::Id(id.clone()),
+        (None, Some(number)) => Which::Number(number),
+        (None, None) => Which::Only,
+    };
+    let is_text = which == Which::Only
+        && CorpusFormat::of_path(path).is_none_or(|format| format == CorpusFormat::Text)
+        && !path.is_dir()
+        && !path.to_string_lossy().starts_with("synth:");
+    if options.from.is_none() && is_text {
+        options.from = Some(CorpusFormat::Text);
     }
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).context("standard input is not UTF-8 text")?;
-    Ok(text)
+    let corpus = tamis::corpus::open(&[path.to_owned()], &options)?;
+    Ok(corpus.document(&which, &model.text)?)
 }
 
 /// Words under their labels: a table for each, or lines of one.
@@ -112,7 +132,7 @@ impl<'g> Listed<'g> {
             }
             return Ok(());
         }
-        writeln!(self.out, "{label}{remark}")?;
+        writeln!(self.out, "{}{remark}", visible(label, &[]))?;
         for same in voices.chunk_by(|a, b| a.0 == b.0) {
             let mut rows = Rows::new([if same[0].0 == "word" { "word" } else { "training document" }, "adds"]);
             same.iter().for_each(|(_, name, adds)| rows.push([name.clone(), tamis::report::short(*adds)]));

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use tamis::corpus::{Body, Corpus};
 use tamis::counts::{CountsFile, Spread, Summary};
 use tamis::hierarchy::{Separator, Taxonomy, TaxonomyOptions};
 use tamis::model::Model;
@@ -109,11 +110,36 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             writeln!(out, "Hierarchy of {from}: {nodes} nodes, {roots} roots, depth {}\n", tree.height())?;
         }
         writeln!(out, "Vocabulary growth\n{}\n", trimmed(&growth.table(global)))?;
+        if corpus.is_rereadable() {
+            writeln!(out, "First documents as they are read\n{}\n", trimmed(&first(&corpus)?.table(global)))?;
+        }
         writeln!(out, "Problems")?;
         problems(&summary, &outside, &mut out)?;
     }
     out.flush()?;
     Ok(())
+}
+
+/// The first documents, so that a column or a quote that was misunderstood shows.
+fn first(corpus: &Corpus) -> anyhow::Result<Rows> {
+    let mut rows = Rows::new(["id", "labels", "text"]);
+    for document in corpus.first(3)? {
+        let text = match &document.body {
+            Body::Text(text) => text.to_string(),
+            Body::Tokens(tokens) => tokens.iter().take(20).map(AsRef::as_ref).collect::<Vec<_>>().join(" "),
+            Body::Counts(counts) => counts.iter().take(20).map(|(term, n)| format!("{term}:{n} ")).collect(),
+            Body::Fields(fields) => fields.iter().map(|(name, text)| format!("{name}: {text} ")).collect(),
+        };
+        let cut = |text: &str| {
+            let text = text.split_whitespace().take(30).collect::<Vec<_>>().join(" ");
+            match text.char_indices().nth(60) {
+                Some((at, _)) => format!("{}…", &text[..at]),
+                None => text,
+            }
+        };
+        rows.push([cut(&document.id), cut(&document.labels.join(", ")), cut(&text)]);
+    }
+    Ok(rows)
 }
 
 fn spread(s: &Spread) -> String {

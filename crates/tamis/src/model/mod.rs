@@ -12,6 +12,9 @@ mod label;
 mod labeller;
 mod options;
 mod seen;
+mod table;
+#[cfg(feature = "parquet")]
+mod table_parquet;
 mod why;
 
 pub use answer::{Answer, How, NamedNeighbour, NodeStep, RankedLabel, Reason, Span, WhyAsked, Word};
@@ -24,4 +27,6 @@ pub use label::{Answers, Worked};
 pub use labeller::{Decided, Labeller};
 pub use options::{Deciding, FitOptions, HierarchyOptions, Unlabelled};
 pub use seen::Seen;
+pub use options::{Deciding, FitOptions, HierarchyOptions};
+pub use table::{AnswerForm, AnswerWriter};
 pub use why::{LabelFacts, LabelWords, Neighbour, Why, WordShare};
