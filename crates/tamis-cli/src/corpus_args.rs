@@ -10,7 +10,7 @@ use tamis::corpus::{
     ReviewLabels, Unused, Values,
 };
 use tamis::counts::{Contingency, CountOptions, CountReport, Counted, Counts, Vocabulary};
-use tamis::terms::{Digits, StopWords, TextChoices, TextOptions, Words};
+use tamis::terms::{Digits, Html, StopWords, TextChoices, TextOptions, Words};
 
 use crate::global::Global;
 use crate::output::flags;
@@ -184,6 +184,9 @@ pub(crate) struct TextArgs {
     /// Character n-grams instead of words, such as 3-5.
     #[arg(long, value_name = "LOW-HIGH", value_parser = range)]
     char_ngrams: Option<(usize, usize)>,
+    /// HTML in texts: keep, or strip, which takes tags off and reads entities. A model does the same when it labels.
+    #[arg(long, value_name = "keep|strip", value_parser = str::parse::<Html>)]
+    html: Option<Html>,
     /// Count only the terms of this file, one in each line.
     #[arg(long, value_name = "FILE")]
     vocabulary: Option<PathBuf>,
@@ -207,6 +210,7 @@ impl TextArgs {
             stem: self.stem.clone(),
             ngrams: self.ngrams,
             char_ngrams: self.char_ngrams,
+            html: self.html,
         }
     }
 

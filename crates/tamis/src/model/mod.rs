@@ -27,6 +27,5 @@ pub use label::{Answers, Worked};
 pub use labeller::{Decided, Labeller};
 pub use options::{Deciding, FitOptions, HierarchyOptions, Unlabelled};
 pub use seen::Seen;
-pub use options::{Deciding, FitOptions, HierarchyOptions};
 pub use table::{AnswerForm, AnswerWriter};
 pub use why::{LabelFacts, LabelWords, Neighbour, Why, WordShare};

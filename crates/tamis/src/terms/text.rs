@@ -8,6 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::block::{Block, Digits, Form, TEXT_FIELD, Unit};
+use super::html::Html;
 use super::languages::{SNOWBALL_DATE, stop_words};
 use super::{Analyzer, Words, expression};
 use crate::corpus::Body;
@@ -28,11 +29,17 @@ pub struct TextOptions {
     stop_words: BTreeMap<String, Vec<String>>,
     /// The algorithms' date, [`SNOWBALL_DATE`] when the options were made; empty without stemming.
     stem_date: String,
+    html: Html,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { blocks: vec![Block::words()], stop_words: BTreeMap::new(), stem_date: String::new() }
+        Self {
+            blocks: vec![Block::words()],
+            stop_words: BTreeMap::new(),
+            stem_date: String::new(),
+            html: Html::default(),
+        }
     }
 }
 
@@ -58,7 +65,17 @@ impl TextOptions {
         }
         let stems = blocks.iter().any(|block| block.stem.is_some());
         let stem_date = if stems { SNOWBALL_DATE } else { "" }.to_owned();
-        Ok(Self { blocks, stop_words: stop, stem_date })
+        Ok(Self { blocks, stop_words: stop, stem_date, html: Html::default() })
+    }
+
+    /// The same with another treatment of HTML.
+    pub fn with_html(self, html: Html) -> Self {
+        Self { html, ..self }
+    }
+
+    /// What happens to HTML in texts.
+    pub fn html(&self) -> Html {
+        self.html
     }
 
     /// Its blocks.
@@ -211,6 +228,13 @@ struct Current {
     stop_words: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     stem_date: String,
+    #[serde(default, skip_serializing_if = "is_kept")]
+    html: Html,
+}
+
+/// What is usual is not stored, so that files are as they were.
+fn is_kept(html: &Html) -> bool {
+    *html == Html::Keep
 }
 
 /// As files had them before there were expressions: one block, words by UAX 29 whatever the script.
@@ -244,7 +268,12 @@ pub(super) const OWN_LIST: &str = "@list";
 
 impl From<TextOptions> for Current {
     fn from(options: TextOptions) -> Self {
-        Self { terms: options.to_string(), stop_words: options.stop_words, stem_date: options.stem_date }
+        Self {
+            terms: options.to_string(),
+            stop_words: options.stop_words,
+            stem_date: options.stem_date,
+            html: options.html,
+        }
     }
 }
 
@@ -252,6 +281,10 @@ impl TryFrom<Stored> for TextOptions {
     type Error = Error;
 
     fn try_from(stored: Stored) -> Result<Self> {
+        let html = match &stored {
+            Stored::Current(now) => now.html,
+            Stored::Old(_) => Html::Keep,
+        };
         let (blocks, lists, stem_date) = match stored {
             Stored::Current(now) => (expression::parse(&now.terms, &Block::of)?, now.stop_words, now.stem_date),
             Stored::Old(old) => {
@@ -271,7 +304,7 @@ impl TryFrom<Stored> for TextOptions {
                 (vec![block], BTreeMap::from([(OWN_LIST.to_owned(), old.stop_words)]), old.stem_date)
             }
         };
-        Ok(Self { stem_date, ..Self::new(blocks, lists)? })
+        Ok(Self { stem_date, html, ..Self::new(blocks, lists)? })
     }
 }
 
@@ -291,6 +324,15 @@ mod tests {
             "{json}"
         );
         assert_eq!(options.fields(), ["text", "title"]);
+    }
+
+    #[test]
+    fn what_happens_to_html_is_stored() {
+        let options = TextOptions::default().with_html(Html::Strip);
+        let json = serde_json::to_string(&options).unwrap();
+        assert!(json.contains(r#""html":"strip""#), "{json}");
+        assert_eq!(serde_json::from_str::<TextOptions>(&json).unwrap(), options);
+        assert!(!serde_json::to_string(&TextOptions::default()).unwrap().contains("html"));
     }
 
     #[test]
