@@ -425,6 +425,9 @@ list = ["RPrec"]
         let mut sink = Folder::resume(path, &plan_, SMALL, 1, Some(note(&counts))).unwrap();
         let error = run(&plan_, Some(&counts), 1, &mut sink, &Silent).unwrap_err().to_string();
         assert!(error.contains("rows.jsonl:1: is not a row"), "{error}");
+        fs::write(path.join("file"), "x").unwrap();
+        let at_a_file = Folder::create(path.join("file"), &plan_, SMALL, 1, Some(note(&counts))).unwrap_err();
+        assert!(at_a_file.is_input(), "{at_a_file}");
         assert!(Record::read(path.join("nothing")).unwrap_err().to_string().contains("no folder of a study"));
     }
 }
