@@ -65,7 +65,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     fact("documents", n(summary.documents));
     if summary.train + summary.validation + summary.test > 0 {
         let unused = summary.documents - summary.train - summary.validation - summary.test;
-        let tuned = if summary.validation > 0 { format!("{} validation, ", n(summary.validation)) } else { String::new() };
+        let tuned =
+            if summary.validation > 0 { format!("{} validation, ", n(summary.validation)) } else { String::new() };
         let rest = if unused > 0 { format!(", {} in neither part", n(unused)) } else { String::new() };
         fact("given split", format!("{} train, {tuned}{} test{rest}", n(summary.train), n(summary.test)));
     }

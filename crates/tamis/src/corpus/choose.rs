@@ -22,7 +22,7 @@ impl Corpus {
     /// The first documents, at most so many.
     pub fn first(&self, most: usize) -> Result<Vec<Document<'static>>> {
         let mut first = Vec::new();
-        self.walk(&TextOptions::default(), |document| {
+        self.until(&TextOptions::default(), |document| {
             if first.len() < most {
                 first.push(document.into_owned());
             }
@@ -34,7 +34,7 @@ impl Corpus {
     /// One document, with the texts that terms are made of.
     pub fn document(&self, which: &Which, text: &TextOptions) -> Result<Document<'static>> {
         let (mut number, mut found, mut ids) = (0, None, Vec::new());
-        self.walk(text, |document| {
+        self.until(text, |document| {
             number += 1;
             if number <= 5 {
                 ids.push(document.id.to_string());
@@ -76,7 +76,7 @@ impl Corpus {
     }
 
     /// Hands documents to `each` until it breaks.
-    fn walk(&self, text: &TextOptions, mut each: impl FnMut(Document<'_>) -> ControlFlow<()>) -> Result<()> {
+    fn until(&self, text: &TextOptions, mut each: impl FnMut(Document<'_>) -> ControlFlow<()>) -> Result<()> {
         let mut batches = self.batches_for(text)?;
         let on_error = batches.on_error();
         let mut end = None;
