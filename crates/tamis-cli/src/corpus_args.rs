@@ -6,11 +6,11 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use clap::{ArgAction, Args};
 use tamis::corpus::{
-    Batches, Corpus, Encoding, Fields, Format, Glance, OnError, ReadOptions, ReutersLabels, ReutersOptions,
+    Batches, Corpus, DateOrder, Encoding, Fields, Format, Glance, OnError, ReadOptions, ReutersLabels, ReutersOptions,
     ReutersSplit, ReviewLabels, Unused, Values,
 };
 use tamis::counts::{Contingency, CountOptions, CountReport, Counted, Counts, Vocabulary};
-use tamis::terms::{Digits, StopWords, TextChoices, TextOptions, Words};
+use tamis::terms::{Digits, Html, StopWords, TextChoices, TextOptions, Words};
 
 use crate::global::Global;
 use crate::output::flags;
@@ -33,6 +33,9 @@ pub(crate) struct ReadArgs {
     /// Format of the corpus; told from name and content when not given (`tamis list formats`).
     #[arg(long, value_name = "FORMAT", value_parser = str::parse::<Format>)]
     pub(crate) from: Option<Format>,
+    /// Plain text with a document in each line; short for --from lines.
+    #[arg(long, conflicts_with = "from")]
+    lines: bool,
     /// Encoding of the text, such as latin1; UTF-8 when not given.
     #[arg(long, value_name = "NAME", value_parser = str::parse::<Encoding>)]
     encoding: Option<Encoding>,
@@ -66,6 +69,15 @@ pub(crate) struct ReadArgs {
     /// Whether quotes enclose fields of CSV and TSV files; with false they are characters like others.
     #[arg(long, value_name = "true|false", default_value_t = true, action = ArgAction::Set)]
     quotes: bool,
+    /// What stands between fields of CSV and TSV files: a character, or tab; told from the first rows when not given.
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    delimiter: Option<char>,
+    /// Names of the columns of a CSV or TSV file without a header, such as text,label; an empty name is a column to pass over.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    columns: Vec<String>,
+    /// What comes first in dates such as 05/06/2024: auto, day-first or month-first.
+    #[arg(long, value_name = "ORDER", default_value_t, value_parser = str::parse::<DateOrder>)]
+    dates: DateOrder,
     /// What labels begin with in fastText lines.
     #[arg(long, value_name = "TEXT", default_value = "__label__")]
     label_prefix: String,
@@ -92,7 +104,7 @@ pub(crate) struct ReadArgs {
 impl ReadArgs {
     pub(crate) fn options(&self, seed: u64) -> ReadOptions {
         ReadOptions {
-            from: self.from,
+            from: if self.lines { Some(Format::Lines) } else { self.from },
             encoding: self.encoding,
             on_error: self.on_error,
             max_record_bytes: self.max_record,
@@ -103,10 +115,13 @@ impl ReadArgs {
                 labels: self.labels_field.clone(),
                 split: self.split_field.clone(),
                 date: self.date_field.clone(),
+                date_order: self.dates,
                 ..Fields::default()
             },
             label_separator: self.label_separator.clone(),
             quotes: self.quotes,
+            delimiter: self.delimiter,
+            columns: self.columns.clone(),
             label_prefix: self.label_prefix.clone(),
             values: self.values,
             qrels: self.qrels.clone(),
@@ -172,6 +187,9 @@ pub(crate) struct TextArgs {
     /// Character n-grams instead of words, such as 3-5.
     #[arg(long, value_name = "LOW-HIGH", value_parser = range)]
     char_ngrams: Option<(usize, usize)>,
+    /// HTML in texts: keep, or strip, which takes tags off and reads entities. A model does the same when it labels.
+    #[arg(long, value_name = "keep|strip", value_parser = str::parse::<Html>)]
+    html: Option<Html>,
     /// Count only the terms of this file, one in each line.
     #[arg(long, value_name = "FILE")]
     vocabulary: Option<PathBuf>,
@@ -196,6 +214,7 @@ impl TextArgs {
             ngrams: self.ngrams,
             char_ngrams: self.char_ngrams,
             language: self.language.clone(),
+            html: self.html,
         }
     }
 
@@ -211,7 +230,7 @@ impl TextArgs {
         decide: impl FnOnce(&TextChoices, &Glance) -> tamis::Result<TextOptions>,
     ) -> anyhow::Result<Counting> {
         let vocabulary = self.vocabulary.as_ref().map(|file| -> anyhow::Result<_> {
-            let lines = std::fs::read_to_string(file).map_err(|e| tamis::Error::io(file, e))?;
+            let lines = tamis::whole::read_text(file, "a vocabulary", tamis::whole::MAX_WORDS)?;
             Ok(Arc::new(Vocabulary::new(lines.lines().map(str::trim).filter(|l| !l.is_empty()))))
         });
         let (vocabulary, choices) = (vocabulary.transpose()?, self.choices());
@@ -230,6 +249,15 @@ impl TextArgs {
 pub(crate) struct Counting {
     source: Box<dyn Batches>,
     pub(crate) options: CountOptions,
+}
+
+fn delimiter(text: &str) -> anyhow::Result<char> {
+    let mut characters = text.chars();
+    match (text, characters.next(), characters.next()) {
+        ("tab" | "\\t", ..) => Ok('\t'),
+        (_, Some(one), None) => Ok(one),
+        _ => bail!("{text:?} is not one character, such as ; or tab"),
+    }
 }
 
 fn range(text: &str) -> anyhow::Result<(usize, usize)> {

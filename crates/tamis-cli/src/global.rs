@@ -57,7 +57,8 @@ impl Global {
 
     /// Threads, logging and colours.
     pub(crate) fn set_up(&self, logging: Logging) -> anyhow::Result<()> {
-        rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global()?;
+        let most = most_threads();
+        rayon::ThreadPoolBuilder::new().num_threads(self.threads.min(most)).build_global()?;
         let level = match (self.quiet, self.verbose) {
             (true, _) => tracing::Level::ERROR,
             (false, 0) if logging == Logging::Command => tracing::Level::WARN,
@@ -75,10 +76,13 @@ impl Global {
             Logging::Service => lines.with_writer(Log::stderr).init(),
             Logging::ServiceJson => lines.with_writer(Log::stderr).json().flatten_event(true).init(),
         }
+        if self.threads > most {
+            tracing::warn!("--threads {}: more than {most} do not help this machine, so many are used", self.threads);
+        }
         Ok(())
     }
 
-    /// A progress bar that also listens to Ctrl-C; invisible when standard error is not a terminal or with `-q`.
+    /// A progress bar that also knows of Ctrl-C; invisible when standard error is not a terminal or with `-q`.
     pub(crate) fn progress(&self) -> Bar {
         Bar::new(!self.quiet)
     }
@@ -101,4 +105,10 @@ impl Global {
             Color::Auto => std::env::var_os("NO_COLOR").is_none() && std::io::stdout().is_terminal(),
         }
     }
+}
+
+/// Threads beyond this only take memory: four for each core, and 32 on small machines, so that runs there can be compared with
+/// those of larger ones.
+fn most_threads() -> usize {
+    std::thread::available_parallelism().map_or(32, |cores| 4 * cores.get()).max(32)
 }

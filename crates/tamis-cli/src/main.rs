@@ -3,6 +3,7 @@
 mod commands;
 mod corpus_args;
 mod global;
+mod interrupt;
 mod output;
 mod progress;
 
@@ -26,8 +27,15 @@ pub(crate) struct Cli {
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 the machine failed (disk, memory, interrupted); \
 2 the input or the command line is at fault, and the message says where.";
 
+/// The exit code when the machine failed or somebody stopped the work.
+pub(crate) const FAILED: u8 = 1;
+
 fn main() -> ExitCode {
     let Cli { global, command } = Cli::parse();
+    // The server ends gracefully by itself.
+    if command.logging() == global::Logging::Command {
+        interrupt::listen(matches!(command, Command::Study(_)));
+    }
     let result = global.set_up(command.logging()).and_then(|()| command.run(&global));
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -42,9 +50,9 @@ fn main() -> ExitCode {
 /// 2 when the user can mend it, 1 when not.
 fn exit_code(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<tamis::Error>() {
-        Some(error) if !error.is_input() => 1,
+        Some(error) if !error.is_input() => FAILED,
         Some(_) => 2,
-        None if error.downcast_ref::<std::io::Error>().is_some() => 1,
+        None if error.downcast_ref::<std::io::Error>().is_some() => FAILED,
         None => 2,
     }
 }

@@ -1,6 +1,7 @@
 //! Tables for people, TSV and JSON for programs.
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::borrow::Cow;
+use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
 
 use clap::ValueEnum;
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
@@ -44,7 +45,30 @@ pub(crate) fn print_error(error: &anyhow::Error) {
         }
     }
     // Where standard error is full or gone, the exit code must do.
-    let _ = writeln!(io::stderr(), "tamis: {}", flags(&message));
+    let _ = writeln!(io::stderr(), "tamis: {}", cut(&visible(&flags(&message), &['\n', '\t'])));
+}
+
+/// Characters of a message at most.
+const LONGEST_MESSAGE: usize = 4_000;
+
+/// A message of sensible length: who reads a name of a megabyte?
+fn cut(message: &str) -> String {
+    match message.char_indices().nth(LONGEST_MESSAGE) {
+        None => message.to_owned(),
+        Some((at, _)) => format!("{}… ({} characters more)", &message[..at], message[at..].chars().count()),
+    }
+}
+
+/// A text without characters that a terminal obeys: they are shown as escapes. Names come from files of others.
+pub(crate) fn visible<'t>(text: &'t str, kept: &[char]) -> Cow<'t, str> {
+    let obeyed = |c: char| {
+        (c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')) && !kept.contains(&c)
+    };
+    if !text.contains(obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let show = |c: char| if obeyed(c) { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(show).collect())
 }
 
 /// A message of the library with its options as flags.
@@ -104,7 +128,7 @@ impl Rows {
         }
         table.set_header(self.header.iter().map(|h| Cell::new(h).add_attribute(Attribute::Bold)));
         for row in &self.rows {
-            table.add_row(row);
+            table.add_row(row.iter().map(|cell| visible(cell, &[])));
         }
         for column in 0..self.header.len() {
             let numeric = self.rows.iter().map(|r| r[column].as_str()).filter(|c| !c.is_empty());
@@ -120,9 +144,11 @@ impl Rows {
 
     /// As TSV. Tabs and line ends inside values become blanks, so that a row stays a line.
     pub(crate) fn write_tsv(&self, out: &mut impl Write) -> io::Result<()> {
+        let on_terminal = io::stdout().is_terminal();
         for row in std::iter::once(&self.header).chain(&self.rows) {
             let line: Vec<String> = row.iter().map(|v| v.replace(['\t', '\n', '\r'], " ")).collect();
-            writeln!(out, "{}", line.join("\t"))?;
+            let line = line.join("\t");
+            writeln!(out, "{}", if on_terminal { visible(&line, &['\t']) } else { Cow::Borrowed(line.as_str()) })?;
         }
         Ok(())
     }
@@ -173,6 +199,15 @@ pub(crate) fn grouped(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_are_short_and_harmless() {
+        assert_eq!(visible("a\u{1b}[31mb\nc", &['\n']), "a\\u{1b}[31mb\nc");
+        assert_eq!(visible("a\u{202e}b\u{9b}", &[]), "a\\u{202e}b\\u{9b}");
+        assert_eq!(visible("naïve 手机", &[]), "naïve 手机");
+        let long = cut(&"x".repeat(150_000));
+        assert!(long.len() < 5_000 && long.ends_with("… (146000 characters more)"), "{long}");
+    }
 
     #[test]
     fn groups_of_three() {

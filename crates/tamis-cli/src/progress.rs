@@ -1,13 +1,9 @@
-//! The progress bar, and Ctrl-C.
+//! The progress bar.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-static LISTEN: Once = Once::new();
 
 /// A bar on standard error. Silent in a pipe: indicatif hides itself when standard error is not a terminal.
 pub(crate) struct Bar {
@@ -18,17 +14,6 @@ pub(crate) struct Bar {
 impl Bar {
     /// A bar that shows nothing until a stage starts.
     pub(crate) fn new(visible: bool) -> Self {
-        LISTEN.call_once(|| {
-            // The first Ctrl-C asks the work to stop and keep what it has; the second ends the process.
-            let installed = ctrlc::set_handler(|| {
-                if INTERRUPTED.swap(true, Ordering::SeqCst) {
-                    std::process::exit(130);
-                }
-            });
-            if let Err(error) = installed {
-                tracing::debug!("no Ctrl-C handler: {error}");
-            }
-        });
         Self { visible, bar: Mutex::new(ProgressBar::hidden()) }
     }
 
@@ -64,6 +49,6 @@ impl tamis::Progress for Bar {
     }
 
     fn cancelled(&self) -> bool {
-        INTERRUPTED.load(Ordering::Relaxed)
+        crate::interrupt::interrupted()
     }
 }

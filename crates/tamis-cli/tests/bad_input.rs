@@ -36,8 +36,8 @@ fn with_line(number: usize, line: &str) -> String {
 #[test]
 fn a_malformed_record_names_file_and_line() {
     let folder = Folder::new();
-    folder.file("bad.jsonl", with_line(3, r#"{"id":"3","text":"stars","labels":7}"#));
-    refused_by_all(&folder, "bad.jsonl", &[r#"bad.jsonl:3: "labels" must be a list of strings, found a number"#]);
+    folder.file("bad.jsonl", with_line(3, r#"{"id":"3","text":"stars","labels":{}}"#));
+    refused_by_all(&folder, "bad.jsonl", &[r#"bad.jsonl:3: "labels" must be a list of labels"#, "found an object"]);
     folder.file("bad.jsonl", with_line(5, r#"{"id":"5","text":"#));
     refused_by_all(&folder, "bad.jsonl", &["bad.jsonl:5: not JSON"]);
     folder.file("bad.csv", "id,text,labels\n1,goals,sport\n2,stars\n");
@@ -180,8 +180,9 @@ fn invalid_utf8_names_the_encoding_option() {
     assert!(rows.iter().any(|row| row[1] == "café"));
     let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(SMALL.encode_utf16().flat_map(u16::to_le_bytes)).collect();
     folder.file("wide.jsonl", wide);
-    refused_by_all(&folder, "wide.jsonl", &["wide.jsonl: ", "--encoding utf-16"]);
-    folder.ok("rank wide.jsonl --by df --encoding utf-16");
+    // Its mark names the encoding, unless another one is insisted on.
+    assert_eq!(folder.ok("rank wide.jsonl --by df"), folder.ok("rank wide.jsonl --by df --encoding utf-16"));
+    says(&folder.refused("rank wide.jsonl --by df --encoding utf-8"), &["wide.jsonl: ", "--encoding utf-16"]);
     says(&folder.refused("rank latin.jsonl --by df --encoding latn1"), &["unknown encoding", "latin1"]);
     // A wrong guess is told with the line it fails in.
     let mut shift: Vec<u8> = SMALL.as_bytes().to_vec();

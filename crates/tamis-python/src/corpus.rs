@@ -46,7 +46,7 @@ impl ReadArguments {
                 labels: self.labels_field,
                 split: self.split_field,
                 date: self.date_field,
-                texts: Vec::new(),
+                ..Fields::default()
             },
             label_separator: self.label_separator.unwrap_or(default.label_separator),
             max_record_bytes: self.max_record.unwrap_or(default.max_record_bytes),

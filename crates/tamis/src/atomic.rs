@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use tempfile::NamedTempFile;
 
@@ -16,6 +17,38 @@ use crate::{Error, Result};
 pub struct AtomicFile {
     path: PathBuf,
     target: Target,
+    /// Only held: what it names is unfinished as long as it lives.
+    _unfinished: Option<Unfinished>,
+}
+
+/// Temporary files and folders of this process that are not in their place yet.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Notes a temporary file or folder as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Unfinished(PathBuf);
+
+impl Unfinished {
+    pub(crate) fn new(path: &Path) -> Self {
+        // Another folder may be the current one when it is removed.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
+        Self(path)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
+    }
+}
+
+/// Removes what was begun and is not in its place yet: for a process that ends without unwinding, after a signal.
+pub fn remove_unfinished() {
+    for path in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        // The process ends; there is nobody to tell.
+        let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+    }
 }
 
 #[derive(Debug)]
@@ -35,7 +68,7 @@ impl AtomicFile {
         }
         if existing.as_ref().is_ok_and(|data| !data.is_file()) {
             let file = File::options().write(true).open(path).map_err(error)?;
-            return Ok(Self { path: path.to_owned(), target: Target::Direct(BufWriter::new(file)) });
+            return Ok(Self { path: path.to_owned(), target: Target::Direct(BufWriter::new(file)), _unfinished: None });
         }
         // A link keeps pointing where it points: the file behind it is replaced.
         let place = if existing.is_ok() { path.canonicalize().map_err(error)? } else { path.to_owned() };
@@ -53,12 +86,23 @@ impl AtomicFile {
             builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
         let file = builder.tempfile_in(folder).map_err(error)?;
-        Ok(Self { path: place, target: Target::Temporary(BufWriter::with_capacity(128 * 1024, file)) })
+        let unfinished = Some(Unfinished::new(file.path()));
+        let target = Target::Temporary(BufWriter::with_capacity(128 * 1024, file));
+        Ok(Self { path: place, target, _unfinished: unfinished })
+    }
+
+    /// Brings what was written to the disk, so that [`AtomicFile::commit`] has nothing left to do but to rename.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        let done = match &mut self.target {
+            Target::Direct(file) => file.flush(),
+            Target::Temporary(writer) => writer.flush().and_then(|()| writer.get_ref().as_file().sync_all()),
+        };
+        done.map_err(|e| Error::io(&self.path, e))
     }
 
     /// Puts the file in its place.
     pub fn commit(self) -> Result<()> {
-        let Self { path, target } = self;
+        let Self { path, target, _unfinished } = self;
         let done = match target {
             Target::Direct(mut file) => file.flush(),
             Target::Temporary(writer) => writer.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| {
@@ -105,6 +149,17 @@ mod tests {
         whole.commit().unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
+    }
+
+    #[test]
+    fn what_is_unfinished_can_be_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let begun = AtomicFile::create(folder.path().join("a")).unwrap();
+        let temporary = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        let listed = || UNFINISHED.lock().unwrap().contains(&temporary);
+        assert!(listed());
+        drop(begun);
+        assert!(!listed());
     }
 
     #[test]

@@ -167,6 +167,9 @@ fn padded<const N: usize>(name: &str) -> [u8; N] {
     out
 }
 
+/// Longest file that is read from a pipe.
+const MOST_STREAMED: u64 = 64 << 30;
+
 /// Bytes held as wide integers, so that sections, which begin at multiples of 64, are aligned for any number.
 struct Held(Vec<u128>, usize);
 
@@ -181,8 +184,12 @@ impl Held {
     fn read(mut file: File) -> io::Result<Self> {
         let data = file.metadata()?;
         if !data.is_file() {
+            // What does not begin as one of our files is not read on: it may have no end.
             let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes)?;
+            io::Read::by_ref(&mut file).take(64).read_to_end(&mut bytes)?;
+            if Container::kind_of_bytes(&bytes).is_some() {
+                crate::whole::Limited::new(file, "a model", MOST_STREAMED).read_to_end(&mut bytes)?;
+            }
             return Ok(Self::new(&bytes));
         }
         let length = usize::try_from(data.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;

@@ -151,19 +151,31 @@ impl Error {
     /// Whether the user's input or options are at fault (exit code 2), not the machine (exit code 1).
     pub fn is_input(&self) -> bool {
         match self {
-            Self::Io { source, .. } => matches!(
-                source.kind(),
-                std::io::ErrorKind::NotFound
-                    | std::io::ErrorKind::IsADirectory
-                    | std::io::ErrorKind::NotADirectory
-                    | std::io::ErrorKind::InvalidData
-                    | std::io::ErrorKind::UnexpectedEof
-            ),
+            Self::Io { source, .. } => {
+                use std::io::ErrorKind;
+                matches!(
+                    source.kind(),
+                    ErrorKind::NotFound
+                        | ErrorKind::AlreadyExists
+                        | ErrorKind::DirectoryNotEmpty
+                        | ErrorKind::InvalidData
+                        | ErrorKind::InvalidFilename
+                        | ErrorKind::InvalidInput
+                        | ErrorKind::IsADirectory
+                        | ErrorKind::NotADirectory
+                        | ErrorKind::PermissionDenied
+                        | ErrorKind::ReadOnlyFilesystem
+                        | ErrorKind::UnexpectedEof
+                ) || source.raw_os_error() == Some(TOO_MANY_LINKS)
+            }
             Self::Interrupted => false,
             _ => true,
         }
     }
 }
+
+/// What Linux calls a path whose links go in a circle (ELOOP); the standard library has no stable name for it.
+const TOO_MANY_LINKS: i32 = 40;
 
 /// An option and its value; those that users have are written so that skins find them.
 fn setting(option: &str, value: &str) -> String {
@@ -172,12 +184,20 @@ fn setting(option: &str, value: &str) -> String {
 
 fn suggestion(nearest: &[String], known: &[String]) -> String {
     if !nearest.is_empty() {
-        format!("; did you mean {}? Known: {}", nearest.join(" or "), known.join(" "))
+        format!("; did you mean {}? Known: {}", nearest.join(" or "), some(known))
     } else if known.is_empty() {
         String::new()
     } else {
-        format!("; known: {}", known.join(" "))
+        format!("; known: {}", some(known))
     }
+}
+
+/// Names in a message: the first ones, where there are very many, as labels may be.
+fn some(names: &[String]) -> String {
+    const SHOWN: usize = 100;
+    let more = names.len().saturating_sub(SHOWN);
+    let shown = names[..names.len() - more].join(" ");
+    if more > 0 { format!("{shown} … and {more} more") } else { shown }
 }
 
 /// Levenshtein distance over characters; names are short, so one row suffices.
@@ -207,6 +227,24 @@ mod tests {
             error.to_string(),
             "unknown selector \"ch2max\"; did you mean chi2max? Known: df ig chi2max chi2avg"
         );
+    }
+
+    #[test]
+    fn very_many_names_are_not_all_listed() {
+        let names: Vec<String> = (0..10_000).map(|i| format!("label{i}")).collect();
+        let message = Error::unknown("label", "zzz", names.iter().map(String::as_str)).to_string();
+        assert!(message.len() < 2_000 && message.ends_with("… and 9900 more"), "{message}");
+    }
+
+    #[test]
+    fn what_the_user_can_mend_is_input() {
+        use std::io::{Error as IoError, ErrorKind};
+        let io = |kind: ErrorKind| Error::io("a", kind.into());
+        for kind in [ErrorKind::PermissionDenied, ErrorKind::AlreadyExists, ErrorKind::InvalidFilename] {
+            assert!(io(kind).is_input(), "{kind}");
+        }
+        assert!(Error::io("a", IoError::from_raw_os_error(40)).is_input());
+        assert!(!io(ErrorKind::StorageFull).is_input());
     }
 
     #[test]

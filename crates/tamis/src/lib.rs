@@ -57,6 +57,7 @@ pub mod study;
 
 pub mod atomic;
 pub mod registry;
+pub mod whole;
 
 mod container;
 mod cursor;

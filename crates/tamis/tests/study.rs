@@ -360,6 +360,44 @@ list = ["RPrec"]
     }
 
     #[test]
+    fn rows_that_were_changed_are_refused() {
+        let counts = corpus(60);
+        let plan = plan(SMALL);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("study");
+        let mut sink = Folder::create(&path, &plan, SMALL, 1, Some(note(&counts))).unwrap();
+        run(&plan, Some(&counts), 1, &mut sink, &Silent).unwrap();
+        drop(sink);
+        let rows = path.join("rows.jsonl");
+        let whole = fs::read_to_string(&rows).unwrap();
+        let resumed = || {
+            let mut sink = Folder::resume(&path, &plan, SMALL, 1, Some(note(&counts))).unwrap();
+            run(&plan, Some(&counts), 1, &mut sink, &Silent)
+        };
+        // A digit that still parses; the whole study and a part of it.
+        let at = whole.find("0.").unwrap() + 2;
+        let other = if whole.as_bytes()[at] == b'9' { "8" } else { "9" };
+        let changed = format!("{}{other}{}", &whole[..at], &whole[at + 1..]);
+        let half = changed[..changed.len() / 2].rfind('\n').unwrap() + 1;
+        for text in [&changed[..], &changed[..half]] {
+            fs::write(&rows, text).unwrap();
+            let error = resumed().unwrap_err();
+            assert!(error.is_input() && error.to_string().contains("are not as they were written"), "{error}");
+            assert_eq!(fs::read_to_string(&rows).unwrap(), text, "what was changed is left as it is");
+        }
+        // What was not changed goes on, also where the last hash was not written any more, and in folders of before.
+        let units = path.join("units.txt");
+        let hashes = fs::read_to_string(&units).unwrap();
+        for kept in [&hashes[..], &hashes[..hashes.len() - 1], &hashes[..40], ""] {
+            fs::write(&units, kept).unwrap();
+            fs::write(&rows, &whole).unwrap();
+            resumed().unwrap();
+            assert_eq!(fs::read_to_string(&rows).unwrap(), whole);
+            assert_eq!(fs::read_to_string(&units).unwrap(), hashes);
+        }
+    }
+
+    #[test]
     fn other_folders_are_refused() {
         let counts = corpus(60);
         let folder = tempfile::tempdir().unwrap();
@@ -387,6 +425,9 @@ list = ["RPrec"]
         let mut sink = Folder::resume(path, &plan_, SMALL, 1, Some(note(&counts))).unwrap();
         let error = run(&plan_, Some(&counts), 1, &mut sink, &Silent).unwrap_err().to_string();
         assert!(error.contains("rows.jsonl:1: is not a row"), "{error}");
+        fs::write(path.join("file"), "x").unwrap();
+        let at_a_file = Folder::create(path.join("file"), &plan_, SMALL, 1, Some(note(&counts))).unwrap_err();
+        assert!(at_a_file.is_input(), "{at_a_file}");
         assert!(Record::read(path.join("nothing")).unwrap_err().to_string().contains("no folder of a study"));
     }
 }

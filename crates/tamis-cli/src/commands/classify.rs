@@ -1,19 +1,19 @@
 //! `tamis classify`: model × documents → labels, as a stream.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use tamis::corpus::Skipped;
-use tamis::model::{How, Model, WhyAsked};
+use tamis::corpus::{Format, Skipped};
+use tamis::model::{Answer, AnswerWriter, How, Model, WhyAsked};
 
 use crate::corpus_args::{ReadArgs, open};
 use crate::global::Global;
-use crate::output::{flags, stdout};
+use crate::output::flags;
 
-/// Label documents: JSONL out, in the order of the input, in constant memory.
+/// Label documents: JSONL, CSV, TSV or Parquet out, in the order of the input, in constant memory.
 ///
 /// Each line has the document's id, its labels, with a taxonomy also their paths, root first, and whether the document has
-/// a word that the model knows. The lines are those that the server streams and Python gives.
+/// a word that the model knows. The lines of JSONL are those that the server streams and Python gives. A text file is one
+/// document, a folder of them as many; with --lines every line is one.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Model file.
@@ -33,6 +33,20 @@ pub(crate) struct Args {
     /// Add the words that spoke for each label.
     #[arg(long)]
     explain: bool,
+    /// File to write; standard output when not given. Its ending tells the format and the compression.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Format of the answers: jsonl, csv, tsv or parquet. The tables have a row for each document, with --scores one for each
+    /// label of a document.
+    #[arg(long, value_name = "FORMAT", value_parser = str::parse::<Format>)]
+    format: Option<Format>,
+}
+
+/// What is made of a batch: finished lines, or the answers where they go into columns.
+#[derive(Default)]
+struct Made<'m> {
+    lines: Vec<u8>,
+    answers: Vec<Answer<'m>>,
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
@@ -43,24 +57,48 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         ranked: if args.scores { args.top.unwrap_or(usize::MAX) } else { 0 },
         reasons: args.explain.then(WhyAsked::default),
     };
-    let mut out = stdout();
+    let mut writer = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
+        Some(path) => AnswerWriter::create(path, args.format, &model, &how)?,
+        None => {
+            let out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout());
+            AnswerWriter::to_stream(Box::new(out), args.format, &model, &how)?
+        }
+    };
+    let form = writer.form();
     let mut skipped = Skipped::default();
-    let batches = model.label_batches(documents, Vec::new, |lines: &mut Vec<u8>, labeller, document| {
-        let answer = labeller.answer(Some(document.id.as_ref().into()), &document.body, &how);
-        serde_json::to_writer(&mut *lines, &answer).expect("an answer is JSON, and memory takes it");
-        lines.push(b'\n');
+    let batches = model.label_batches(documents, Made::default, |made: &mut Made<'_>, labeller, document| match form {
+        Some(form) => {
+            form.append(&mut made.lines, &labeller.answer(Some(document.id.as_ref().into()), &document.body, &how));
+        }
+        None => made.answers.push(labeller.answer(Some(document.id.to_string().into()), &document.body, &how)),
     });
+    let mut failure = None;
     for batch in batches {
-        let batch = batch?;
-        out.write_all(&batch.value)?;
+        let batch = match batch {
+            Ok(batch) => batch,
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        };
+        writer.lines(&batch.value.lines)?;
+        writer.answers(&batch.value.answers)?;
         skipped.append(batch.skipped);
-        if let Some(error) = batch.failure {
-            // What came before it stands.
-            out.flush()?;
+        failure = batch.failure;
+        if failure.is_some() {
+            break;
+        }
+    }
+    match failure {
+        None => writer.finish()?,
+        Some(error) => {
+            // What came before it stands on standard output; a file is whole or absent.
+            if args.output.is_none() {
+                writer.finish()?;
+            }
             return Err(error.into());
         }
     }
-    out.flush()?;
     if skipped.count > 0 {
         tracing::warn!("{}", flags(&skipped.to_string()));
     }

@@ -1,15 +1,16 @@
 //! `tamis explain`: why a label, in words.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use serde_json::json;
-use tamis::corpus::Body;
+use tamis::corpus::{Body, Document, Format as CorpusFormat, Which};
 use tamis::model::{How, Model, Span, WhyAsked, marked};
+use tamis::terms::TextOptions;
 
+use crate::corpus_args::ReadArgs;
 use crate::global::Global;
-use crate::output::{Format, Rows, print_json, stdout, trimmed};
+use crate::output::{Format, Rows, print_json, stdout, trimmed, visible};
 
 /// Show which words speak for and against labels: of the whole model, of one label, or for one document.
 #[derive(clap::Args)]
@@ -17,10 +18,19 @@ pub(crate) struct Args {
     /// Model file.
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// A text file, or `-` for standard input; a JSON object with the fields where the model reads fields. Without it, the
+    /// A text (a JSON object with the fields where the model reads fields), `-` for standard input, or a corpus of any format, of
+    /// which --id or --number chooses a document; without it, the
     /// model itself is explained.
     #[arg(value_name = "DOC")]
     document: Option<PathBuf>,
+    /// The document of a corpus by its id.
+    #[arg(long, value_name = "ID", requires = "document", conflicts_with = "number")]
+    id: Option<String>,
+    /// The document of a corpus by its place, counted from 1.
+    #[arg(long, value_name = "N", requires = "document", value_parser = clap::value_parser!(u64).range(1..))]
+    number: Option<u64>,
+    #[command(flatten)]
+    read: ReadArgs,
     /// The label to explain; all decided ones (of a document) or all labels (of a model) when not given.
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
@@ -43,10 +53,14 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
 
 /// Why a document has its labels.
 fn document(model: &Model, path: &Path, label: Option<u32>, args: &Args, global: &Global) -> anyhow::Result<()> {
-    let text = text(path)?;
-    let body = if model.text.has_fields() { fields(model, &text, path)? } else { Body::Text(text.into()) };
+    let Document { id, body, .. } = chosen(model, path, args, global)?;
+    let body = match body {
+        Body::Text(text) if model.text.has_fields() => fields(model, &text, path)?,
+        body => body,
+    };
+    let id = (args.id.is_some() || args.number.is_some()).then_some(id);
     let how = How { reasons: Some(WhyAsked { label, top: args.top, spans: true }), ..How::default() };
-    let answer = model.labeller().answer(None, &body, &how);
+    let answer = model.labeller().answer(id, &body, &how);
     if !answer.known {
         tracing::warn!("the model knows none of the words; what it says is not about this text");
     }
@@ -111,13 +125,26 @@ fn whole(model: &Model, label: Option<u32>, args: &Args, global: &Global) -> any
     listed.finish()
 }
 
-fn text(path: &Path) -> anyhow::Result<String> {
-    if path.as_os_str() != "-" {
-        return std::fs::read_to_string(path).map_err(|e| tamis::Error::io(path, e).into());
+/// The document that is asked about. What is no corpus by its name is a text.
+fn chosen(model: &Model, path: &Path, args: &Args, global: &Global) -> anyhow::Result<Document<'static>> {
+    let mut options = args.read.options(global.seed());
+    let which = match (&args.id, args.number) {
+        (Some(id), _) => Which::Id(id.clone()),
+        (None, Some(number)) => Which::Number(number),
+        (None, None) => Which::Only,
+    };
+    let is_text = which == Which::Only
+        && CorpusFormat::of_path(path).is_none_or(|format| format == CorpusFormat::Text)
+        && !path.is_dir()
+        && !path.to_string_lossy().starts_with("synth:");
+    if options.from.is_none() && is_text {
+        options.from = Some(CorpusFormat::Text);
     }
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).context("standard input is not UTF-8 text")?;
-    Ok(text)
+    let corpus = tamis::corpus::open(&[path.to_owned()], &options)?;
+    // A text that is an object with fields is taken apart by whoever asked.
+    let whole_text = TextOptions::default();
+    let is_object = options.from == Some(CorpusFormat::Text) && model.text.has_fields();
+    Ok(corpus.document(&which, if is_object { &whole_text } else { &model.text })?)
 }
 
 /// So many characters of a text are shown with marks.
@@ -144,7 +171,7 @@ impl<'g> Listed<'g> {
             }
             return Ok(());
         }
-        writeln!(self.out, "{label}{remark}")?;
+        writeln!(self.out, "{}{remark}", visible(label, &[]))?;
         for same in voices.chunk_by(|a, b| a.0 == b.0) {
             let mut rows = Rows::new([if same[0].0 == "word" { "word" } else { "training document" }, "adds"]);
             same.iter().for_each(|(_, name, adds)| rows.push([name.clone(), tamis::report::short(*adds)]));

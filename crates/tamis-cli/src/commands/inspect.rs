@@ -4,9 +4,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use tamis::corpus::{Body, Document};
 use tamis::counts::{CountsFile, Spread, Summary};
 use tamis::hierarchy::{Separator, Taxonomy, TaxonomyOptions};
 use tamis::model::Model;
+use tamis::terms::{Html, looks_like_html};
 
 use crate::corpus_args::{CorpusArgs, TextArgs, counts};
 use crate::global::Global;
@@ -62,7 +64,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     fact("documents", n(summary.documents));
     if summary.train + summary.validation + summary.test > 0 {
         let unused = summary.documents - summary.train - summary.validation - summary.test;
-        let tuned = if summary.validation > 0 { format!("{} validation, ", n(summary.validation)) } else { String::new() };
+        let tuned =
+            if summary.validation > 0 { format!("{} validation, ", n(summary.validation)) } else { String::new() };
         let rest = if unused > 0 { format!(", {} in neither part", n(unused)) } else { String::new() };
         fact("given split", format!("{} train, {tuned}{} test{rest}", n(summary.train), n(summary.test)));
     }
@@ -95,6 +98,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     for &(documents, terms) in &summary.growth {
         growth.push([n(documents), n(terms)]);
     }
+    let begin = if corpus.is_rereadable() { corpus.first(LOOKED_AT)? } else { Vec::new() };
+    let html = begin.iter().filter(|document| has_html(document)).count();
+    let html = (html > 0).then(|| format!("{} of the first {} documents", n(html), n(begin.len())));
+    if let Some(share) = &html {
+        let how = if counts.text.html() == Html::Strip { ", stripped" } else { "" };
+        facts.push(["HTML".to_owned(), format!("{share}{how}")]);
+    }
     let mut out = stdout();
     if args.format == Format::Tsv {
         facts.write_tsv(&mut out)?;
@@ -108,18 +118,56 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             writeln!(out, "Hierarchy of {from}: {nodes} nodes, {roots} roots, depth {}\n", tree.height())?;
         }
         writeln!(out, "Vocabulary growth\n{}\n", trimmed(&growth.table(global)))?;
+        if !begin.is_empty() {
+            let shown = first(&begin[..begin.len().min(3)]).table(global);
+            writeln!(out, "First documents as they are read\n{}\n", trimmed(&shown))?;
+        }
         writeln!(out, "Problems")?;
-        problems(&summary, &outside, &mut out)?;
+        let html = html.filter(|_| counts.text.html() == Html::Keep);
+        problems(&summary, &outside, html.as_deref(), &mut out)?;
     }
     out.flush()?;
     Ok(())
+}
+
+/// The first documents, so that a column or a quote that was misunderstood shows.
+fn first(documents: &[Document<'_>]) -> Rows {
+    let mut rows = Rows::new(["id", "labels", "text"]);
+    for document in documents {
+        let text = match &document.body {
+            Body::Text(text) => text.to_string(),
+            Body::Tokens(tokens) => tokens.iter().take(20).map(AsRef::as_ref).collect::<Vec<_>>().join(" "),
+            Body::Counts(counts) => counts.iter().take(20).map(|(term, n)| format!("{term}:{n} ")).collect(),
+            Body::Fields(fields) => fields.iter().map(|(name, text)| format!("{name}: {text} ")).collect(),
+        };
+        let cut = |text: &str| {
+            let text = text.split_whitespace().take(30).collect::<Vec<_>>().join(" ");
+            match text.char_indices().nth(60) {
+                Some((at, _)) => format!("{}…", &text[..at]),
+                None => text,
+            }
+        };
+        rows.push([cut(&document.id), cut(&document.labels.join(", ")), cut(&text)]);
+    }
+    rows
+}
+
+/// Documents at the beginning that are looked at themselves.
+const LOOKED_AT: usize = 200;
+
+fn has_html(document: &Document<'_>) -> bool {
+    match &document.body {
+        Body::Text(text) => looks_like_html(text),
+        Body::Fields(fields) => fields.iter().any(|(_, text)| looks_like_html(text)),
+        Body::Tokens(_) | Body::Counts(_) => false,
+    }
 }
 
 fn spread(s: &Spread) -> String {
     format!("{} to {}, median {}, mean {:.1}", s.min, s.max, s.median, s.mean)
 }
 
-fn problems(summary: &Summary, outside: &[String], out: &mut impl Write) -> std::io::Result<()> {
+fn problems(summary: &Summary, outside: &[String], html: Option<&str>, out: &mut impl Write) -> std::io::Result<()> {
     let mut none = true;
     let mut problem = |text: String| {
         none = false;
@@ -136,6 +184,9 @@ fn problems(summary: &Summary, outside: &[String], out: &mut impl Write) -> std:
     }
     if !summary.empty.is_empty() {
         problem(format!("{} documents have no word: {}", grouped(summary.empty.len() as u64), some(&summary.empty)))?;
+    }
+    if let Some(share) = html {
+        problem(format!("{share} have HTML, whose tags are counted as words; --html strip takes them off"))?;
     }
     if !outside.is_empty() {
         problem(format!("{} labels are not in the taxonomy: {}; add them to it", outside.len(), some(outside)))?;

@@ -24,6 +24,8 @@ pub(crate) enum Cut {
     Before(&'static [u8]),
     /// After a line feed outside quotes.
     Csv { delimiter: u8, quotes: bool },
+    /// Nowhere: the stream is one record.
+    Never,
 }
 
 impl Cut {
@@ -42,6 +44,7 @@ impl Cut {
                 None
             }
             Self::Csv { delimiter, quotes: true } => csv_records(bytes, delimiter).0,
+            Self::Never => None,
         }
     }
 
@@ -51,13 +54,14 @@ impl Cut {
             // A quote that never closes is the usual reason for an endless record, so quotes are not heeded.
             Self::Lines | Self::Csv { .. } => memchr(b'\n', bytes).map(|at| at + 1),
             Self::Before(start) => memmem::find_iter(bytes, start).find(|&at| at > 0 && bytes[at - 1] == b'\n'),
+            Self::Never => None,
         }
     }
 
     /// How many bytes at the end may be the beginning of a boundary.
     fn overlap(self) -> usize {
         match self {
-            Self::Lines | Self::Csv { .. } => 0,
+            Self::Lines | Self::Csv { .. } | Self::Never => 0,
             Self::Before(start) => start.len() + 1,
         }
     }
@@ -197,7 +201,11 @@ impl Blocks {
             }
             if self.tail.len() > self.limit {
                 self.skipping = true;
-                let reason = too_long(self.limit);
+                let mut reason = too_long(self.limit);
+                if matches!(self.cut, Cut::Csv { quotes: true, .. }) {
+                    reason += "; a quote that opens a field and never closes makes one record of many, and the option \
+                               `quotes=false` reads quotes as plain characters";
+                }
                 return Ok(Some(Piece::Bad(BadRecord { place: Place::line(&self.source.path, self.line), reason })));
             }
             target = (2 * self.tail.len()).clamp(BATCH_BYTES, self.limit.max(BATCH_BYTES) + 1);
@@ -210,7 +218,9 @@ impl Blocks {
             match csv_records(&self.tail, delimiter) {
                 (None | Some(0), true) => {
                     let place = Place::line(&self.source.path, self.line);
-                    self.tail.clear();
+                    // Only this line is lost: nothing after it is within quotes.
+                    let end = memchr(b'\n', &self.tail).map_or(self.tail.len(), |at| at + 1);
+                    self.take(end);
                     let reason = "a quoted field begins in this record and never ends; double the quotes within \
                                   fields, or read quotes as plain characters with the option `quotes=false`"
                         .into();
@@ -233,14 +243,23 @@ impl Blocks {
         Block { bytes, start: 0, line }
     }
 
-    /// Reads on to the end of a record that was too long.
+    /// Reads on to the end of a record that was too long. One without an end is no record, and no reason to read forever.
     fn skip(&mut self) -> Result<()> {
+        let (line, most) = (self.line, most_skipped(self.limit));
+        let mut skipped = 0;
         loop {
             let found = self.cut.resume(&self.tail);
             // What may be the beginning of the next record stays.
             let drop = found.unwrap_or_else(|| self.tail.len().saturating_sub(self.cut.overlap()));
             self.line += lines(&self.tail[..drop]);
             self.tail.drain(..drop);
+            skipped += drop;
+            if found.is_none() && skipped > most {
+                self.ended = true;
+                self.tail = Vec::new();
+                let reason = format!("a record begins here and does not end within {}; reading stops", in_bytes(most));
+                return Err(Error::malformed(&self.source.path, line, reason));
+            }
             if found.is_some() || self.ended {
                 if found.is_none() {
                     self.tail.clear();
@@ -270,9 +289,22 @@ pub(crate) fn utf16(path: &Path) -> Error {
 
 /// The message for a record beyond the bound.
 pub(crate) fn too_long(limit: usize) -> String {
-    let bound = if limit.is_multiple_of(1 << 20) { format!("{} MiB", limit >> 20) } else { format!("{limit} bytes") };
+    let bound = in_bytes(limit);
     format!("the record is longer than {bound}; raise the option `max_record` if it is really one document")
 }
+
+fn in_bytes(bytes: usize) -> String {
+    if bytes.is_multiple_of(1 << 20) { format!("{} MiB", bytes >> 20) } else { format!("{bytes} bytes") }
+}
+
+/// How far the end of a record beyond the bound is looked for: 64 times as far as it should be, and at least 256 MiB.
+fn most_skipped(limit: usize) -> usize {
+    limit.saturating_mul(64).max(256 << 20)
+}
+
+/// The message for text with NUL bytes: no text has them, but files with holes and other encodings do.
+pub(crate) const HAS_NUL: &str = "has NUL bytes: the file has a hole (fetch or write it again), or another encoding, such as \
+                                  the option `encoding=utf-16le`";
 
 /// What the reader of a file knows beside its records.
 #[derive(Debug, Clone)]
@@ -299,6 +331,9 @@ impl FileContext {
 
     /// Bytes of a record as text.
     pub(crate) fn text<'a>(&self, line: u64, bytes: &'a [u8]) -> Result<&'a str> {
+        if memchr(0, bytes).is_some() {
+            return Err(self.error(line, HAS_NUL));
+        }
         std::str::from_utf8(bytes).map_err(|e| self.error(line, not_utf8(bytes, e)))
     }
 }
@@ -335,7 +370,7 @@ impl<P: ParseLine> Parse for Lines<P> {
         let context = self.0.context();
         let bytes = block.bytes();
         // One check for the block is cheaper than one for each line; only a bad block pays for finding the line.
-        let whole = std::str::from_utf8(bytes).ok();
+        let whole = if memchr(0, bytes).is_none() { std::str::from_utf8(bytes).ok() } else { None };
         let mut number = block.line;
         let mut start = 0;
         while start < bytes.len() {

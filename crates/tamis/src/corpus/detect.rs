@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use super::Format;
-use super::Part;
 use super::blocks::utf16;
+use super::dialect::known;
 use super::fields::{part_of, quoted};
 use super::folders::{Found, parted, walk};
 use super::source::{Compression, Source};
 use super::svmlight::is_pair;
+use super::{Fields, Format, Part};
 use crate::container::Container;
 use crate::{Error, Result};
 
 /// How much of a file is looked at.
-const HEAD_BYTES: usize = 16 * 1024;
+pub(super) const HEAD_BYTES: usize = 16 * 1024;
 
 /// A file of a corpus, before it is opened.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(crate) enum Folder {
     Files(Format, Vec<Listed>),
     /// A folder for each label.
     Labels(Vec<Found>),
+    /// Plain texts, each a document.
+    Texts(Vec<Found>),
 }
 
 /// The format that the ending of a name says, compression aside.
@@ -83,10 +85,35 @@ fn by_content(head: &[u8], prefix: &str) -> Look {
     {
         return Look::Surely(SvmLight);
     }
+    // A header with a name that is looked for says what stands between its fields.
+    let has_names = |delimiter: char| {
+        let columns: Vec<&str> = line.split(delimiter).map(|column| column.trim().trim_matches('"')).collect();
+        columns.len() > 1 && known(&columns, &Fields::default()) > 0
+    };
+    if start.starts_with("sep=") || has_names(';') || has_names('|') {
+        return Look::Maybe(Csv);
+    }
     match (line.contains('\t'), line.contains(',')) {
+        (true, true) if has_names('\t') => Look::Maybe(Tsv),
+        (true, true) if has_names(',') => Look::Maybe(Csv),
         (true, false) => Look::Maybe(Tsv),
         (false, true) => Look::Maybe(Csv),
         _ => Look::Unknown,
+    }
+}
+
+/// Whether a file whose name says plain text is something else beyond doubt: prose may begin with a brace or a time of day.
+fn beyond_doubt(format: Format, head: &[u8]) -> bool {
+    let line = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty()).unwrap_or_default();
+    match format {
+        Format::Jsonl => serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line).is_ok(),
+        Format::SvmLight => {
+            let words = line.split(u8::is_ascii_whitespace).filter_map(|word| std::str::from_utf8(word).ok());
+            let numbers: Vec<u64> =
+                words.filter(|w| is_pair(w)).filter_map(|w| w.split_once(':')?.0.parse().ok()).collect();
+            numbers.len() >= 3 && numbers.is_sorted()
+        }
+        _ => true,
     }
 }
 
@@ -121,14 +148,23 @@ pub(crate) fn of_source(source: &mut Source, from: Option<Format>, prefix: &str)
             Look::Unknown => Err(Error::malformed_file(
                 &path,
                 format!(
-                    "neither the ending nor the content tells the format; give it with the option `from` ({})",
+                    "neither the ending nor the content tells the format; give it with the option `from` ({}): text is one \
+                     document, lines is one in each line",
                     names()
                 ),
             )),
         };
     };
+    if named == Format::Text {
+        return Ok(match look {
+            Look::Surely(seen) if beyond_doubt(seen, head) => seen,
+            _ => Format::Text,
+        });
+    }
     let fits = match (named, look) {
-        (_, Look::Surely(seen)) | (Format::Csv | Format::Tsv, Look::Maybe(seen)) => seen == named,
+        (_, Look::Surely(seen)) | (Format::Tsv, Look::Maybe(seen)) => seen == named,
+        // What stands between the fields is found out.
+        (Format::Csv, Look::Maybe(_)) => true,
         // Lines without labels, and headers with one column, look like nothing.
         (Format::FastText | Format::SvmLight, _) | (Format::Csv | Format::Tsv, Look::Unknown) => true,
         _ => false,
@@ -160,8 +196,10 @@ fn names() -> String {
 /// What a folder holds.
 pub(crate) fn of_folder(root: &Path, from: Option<Format>, prefix: &str) -> Result<Folder> {
     let found = walk(root)?;
-    if from == Some(Format::Folders) {
-        return Ok(Folder::Labels(found));
+    match from {
+        Some(Format::Folders) => return Ok(Folder::Labels(found)),
+        Some(Format::Text) => return Ok(Folder::Texts(found)),
+        _ => {}
     }
     let nothing = |what: &str| Err(Error::malformed_file(root, what.to_owned()));
     if found.is_empty() {
@@ -172,7 +210,8 @@ pub(crate) fn of_folder(root: &Path, from: Option<Format>, prefix: &str) -> Resu
         .map(|file| {
             // A taxonomy beside its corpus is not a corpus.
             let name = file.below.last().map_or("", String::as_str);
-            if name.contains(".taxonomy") { None } else { by_name(&file.path) }
+            // Plain texts are what a label's folder holds, and notes beside files of other formats.
+            by_name(&file.path).filter(|format| *format != Format::Text && !name.contains(".taxonomy"))
         })
         .collect();
     let files = |format: Format| {
@@ -199,7 +238,11 @@ pub(crate) fn of_folder(root: &Path, from: Option<Format>, prefix: &str) -> Resu
     let formats: Vec<Format> = Format::ALL.into_iter().filter(|format| holds(*format)).collect();
     match formats[..] {
         [format] => Ok(files(format)),
-        [] => by_sniffing(root, &found, None, prefix),
+        [] => by_sniffing(root, &found, None, prefix).or_else(|nothing_found| {
+            let texts: Vec<Found> =
+                found.into_iter().filter(|file| by_name(&file.path) == Some(Format::Text)).collect();
+            if texts.is_empty() { Err(nothing_found) } else { Ok(Folder::Texts(texts)) }
+        }),
         [one, ..] => {
             let all: Vec<String> = formats.iter().map(ToString::to_string).collect();
             nothing(&format!(
@@ -214,7 +257,13 @@ pub(crate) fn of_folder(root: &Path, from: Option<Format>, prefix: &str) -> Resu
 fn by_sniffing(root: &Path, found: &[Found], from: Option<Format>, prefix: &str) -> Result<Folder> {
     let mut listed: Vec<(Format, Listed)> = Vec::new();
     for file in found.iter().filter(|file| file.below.len() == 1) {
-        let head = Source::open(&file.path, None).and_then(|mut s| Ok(by_content(s.peek(HEAD_BYTES)?, prefix)));
+        let look = |head: &[u8]| match by_content(head, prefix) {
+            Look::Surely(format) if by_name(&file.path) == Some(Format::Text) && !beyond_doubt(format, head) => {
+                Look::Unknown
+            }
+            look => look,
+        };
+        let head = Source::open(&file.path, None).and_then(|mut s| Ok(look(s.peek(HEAD_BYTES)?)));
         if let Ok(Look::Surely(format)) = head
             && from.is_none_or(|wanted| wanted == format)
         {
@@ -225,7 +274,10 @@ fn by_sniffing(root: &Path, found: &[Found], from: Option<Format>, prefix: &str)
         let kind = from.map_or("corpus".to_owned(), |format| format!("{format} file"));
         return Err(Error::malformed_file(
             root,
-            format!("no {kind} was found in the folder; name the file, or give its format with the option `from`"),
+            format!(
+                "no {kind} was found in the folder; name the file, or give its format with the option `from` (text where every \
+                 file is a document)"
+            ),
         ));
     };
     if let Some((other, _)) = listed.iter().find(|(other, _)| *other != format) {
@@ -252,6 +304,8 @@ mod tests {
         assert_eq!(look(" 1:2 3:4 # note\n"), Look::Surely(Format::SvmLight));
         assert_eq!(look("id,text\n"), Look::Maybe(Format::Csv));
         assert_eq!(look("id\ttext\n"), Look::Maybe(Format::Tsv));
+        assert_eq!(look("id;text;label\n1;a, b;x\n"), Look::Maybe(Format::Csv));
+        assert_eq!(look("id,text\tlabel\n"), Look::Maybe(Format::Tsv));
         assert_eq!(look("Hello there\n"), Look::Unknown);
         assert_eq!(look(""), Look::Unknown);
         let long = format!("A {}", "12:0.5 ".repeat(HEAD_BYTES));
@@ -263,7 +317,7 @@ mod tests {
     fn endings_tell_the_format_whatever_the_compression() {
         assert_eq!(by_name(Path::new("a/b.jsonl.gz")), Some(Format::Jsonl));
         assert_eq!(by_name(Path::new("B.CSV")), Some(Format::Csv));
-        assert_eq!(by_name(Path::new("train.txt.zst")), None);
+        assert_eq!(by_name(Path::new("train.txt.zst")), Some(Format::Text));
         assert_eq!(by_name(Path::new("gz")), None);
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::{Body, Part};
+use super::{Body, DateOrder, Part};
 use crate::terms::TEXT_FIELD;
 
 /// Names of the fields (JSONL) or columns (CSV, TSV, Parquet) to read. `None` takes the usual names; an empty name
@@ -23,8 +23,10 @@ pub struct Fields {
     pub labels: Option<String>,
     /// `train` or `test`; usually `split` or `part`.
     pub split: Option<String>,
-    /// ISO 8601 date; usually `date`.
+    /// ISO 8601 date, or one such as 31.05.2024; usually `date`.
     pub date: Option<String>,
+    /// What comes first in dates that are not ISO 8601.
+    pub date_order: DateOrder,
     /// Fields that terms are made of, where they are named ([`crate::terms::TextOptions::fields`]); `text` among them is the
     /// field of the running text. Empty: only the text is read.
     pub texts: Vec<String>,
@@ -145,7 +147,7 @@ impl Fields {
 impl Fields {
     /// The columns to read by role, where the names stand in a header; or what is missing.
     pub(crate) fn roles(&self, header: &[String]) -> Result<Vec<(usize, Role)>, String> {
-        let columns = || format!("the columns are {}", header.join(", "));
+        let columns = || format!("the columns are {}", some(header));
         let position = |name: &str| {
             let exact = header.iter().position(|column| column == name);
             exact.or_else(|| header.iter().position(|column| column.eq_ignore_ascii_case(name)))
@@ -205,6 +207,18 @@ pub(crate) fn tidy_labels(labels: &mut Vec<Cow<'_, str>>) {
     }
 }
 
+/// The label that a boolean is: as JSON writes it.
+pub(crate) fn label_of_bool(value: bool) -> &'static str {
+    if value { "true" } else { "false" }
+}
+
+/// The label that a number is; none for one that is missing (NaN). Programs that know only floats write whole numbers with
+/// a point, so 2.0 is the label 2.
+pub(crate) fn label_of_number(number: f64) -> Option<String> {
+    // Adding 0 makes one zero of two.
+    (!number.is_nan()).then(|| (number + 0.0).to_string())
+}
+
 fn trim(text: &mut Cow<'_, str>) {
     match text {
         Cow::Borrowed(borrowed) => *borrowed = borrowed.trim(),
@@ -228,34 +242,23 @@ pub(crate) fn part_of(value: &str) -> Result<Option<Part>, String> {
     }
 }
 
-/// Whether a date sorts as text: `2024`, `2024-05`, `2024-05-31`, or the last with a time after `T` or a space.
-pub(crate) fn sorts_as_text(date: &str) -> bool {
-    let bytes = date.as_bytes();
-    let number = |from: usize, to: usize, range: std::ops::RangeInclusive<u32>| {
-        date.get(from..to)
-            .is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit()) && d.parse().is_ok_and(|n: u32| range.contains(&n)))
-    };
-    number(0, 4, 0..=9999)
-        && (bytes.len() == 4
-            || bytes[4] == b'-'
-                && number(5, 7, 1..=12)
-                && (bytes.len() == 7
-                    || bytes[7] == b'-'
-                        && number(8, 10, 1..=31)
-                        && (bytes.len() == 10 || matches!(bytes[10], b'T' | b' '))))
+/// Names in a message: the first ones, where there are many.
+pub(crate) fn some<S: AsRef<str>>(names: &[S]) -> String {
+    const SHOWN: usize = 30;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| short(name.as_ref())).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    match (names.len(), more) {
+        (0, _) => "none".to_owned(),
+        (_, 0) => shown.join(", "),
+        _ => format!("{}, … and {more} more", shown.join(", ")),
+    }
 }
 
-/// The date in a field, or what is wrong with it; an empty one is none.
-pub(crate) fn date_of(date: Cow<'_, str>) -> Result<Option<Cow<'_, str>>, String> {
-    if date.is_empty() {
-        Ok(None)
-    } else if sorts_as_text(&date) {
-        Ok(Some(date))
-    } else {
-        Err(format!(
-            "must be a date that sorts as text, such as 2024-05-31, found {}; to leave it unread give the option `date_field=`",
-            quoted(&date)
-        ))
+/// A name, cut when long.
+fn short(name: &str) -> String {
+    match name.char_indices().nth(40) {
+        Some((at, _)) => format!("{}…", &name[..at]),
+        None => name.to_owned(),
     }
 }
 
@@ -283,18 +286,6 @@ mod tests {
         let mut blank = vec![Cow::Borrowed(" ")];
         tidy_labels(&mut blank);
         assert!(blank.is_empty());
-    }
-
-    #[test]
-    fn dates_must_sort() {
-        for good in ["2024", "2024-05", "2024-05-31", "1987-02-26T15:01:01.79", "2024-05-31 10:00"] {
-            assert!(sorts_as_text(good), "{good}");
-        }
-        for bad in
-            ["31/05/2024", "20240531", "2024-13", "2024-5-1", "May 2024", "2024-05-3", "", "2024-05-31x", "２０２４"]
-        {
-            assert!(!sorts_as_text(bad), "{bad}");
-        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::blocks::{Visit, too_long, utf16};
+use super::blocks::{HAS_NUL, Visit, too_long, utf16};
 use super::fields::part_of;
 use super::source::{Compression, Encoding, Source, not_utf8};
 use super::{BATCH_BYTES, Batch, Body, Document, Part};
@@ -23,7 +23,8 @@ pub(crate) struct DocumentFile {
     pub(crate) path: PathBuf,
     /// The path below the corpus folder, with `/` on every system.
     pub(crate) id: String,
-    pub(crate) label: String,
+    /// None for a plain text.
+    pub(crate) label: Option<String>,
     pub(crate) part: Option<Part>,
     pub(crate) bytes: u64,
 }
@@ -92,12 +93,19 @@ pub(crate) fn documents(found: Vec<Found>) -> Vec<DocumentFile> {
         }
         let part = if parted { part_of(&below[0]).ok().flatten() } else { None };
         let label = below[above_labels..below.len() - 1].join("/");
-        documents.push(DocumentFile { path, id: below.join("/"), label, part, bytes });
+        documents.push(DocumentFile { path, id: below.join("/"), label: Some(label), part, bytes });
     }
     if at_the_top > 0 && !documents.is_empty() {
         tracing::info!("{at_the_top} files outside any label folder are passed over");
     }
     documents
+}
+
+/// The documents of a folder of plain texts.
+pub(crate) fn texts(found: Vec<Found>) -> Vec<DocumentFile> {
+    let text =
+        |Found { path, below, bytes }| DocumentFile { path, id: below.join("/"), label: None, part: None, bytes };
+    found.into_iter().map(text).collect()
 }
 
 /// What all batches of a corpus folder share.
@@ -144,16 +152,21 @@ impl FolderFiles {
         if Compression::of_bytes(&bytes) == Compression::Plain {
             return Ok(bytes);
         }
-        Source::new(&file.path, Cursor::new(bytes), None)?.read_all(self.limit)
+        Source::new(&file.path, Cursor::new(bytes), Some(Encoding::UTF_8))?.read_all(self.limit)
     }
 
     fn read(&self, file: &DocumentFile) -> Result<String> {
         let bytes = self.read_bytes(file)?;
-        if let Some(encoding) = self.encoding.filter(|encoding| *encoding != Encoding::UTF_8) {
+        let encoding = self.encoding.or_else(|| Encoding::of_mark(&bytes));
+        if let Some(encoding) = encoding.filter(|encoding| *encoding != Encoding::UTF_8) {
             return encoding.decode(bytes).ok_or_else(|| Error::malformed_file(&file.path, encoding.mismatch()));
         }
         if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
             return Err(utf16(&file.path));
+        }
+        if let Some(at) = memchr::memchr(0, &bytes) {
+            let line = memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64 + 1;
+            return Err(Error::malformed(&file.path, line, HAS_NUL));
         }
         let mut text = String::from_utf8(bytes).map_err(|error| {
             let (at, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
@@ -177,7 +190,7 @@ impl Batch for Files {
             let document = self.reading.read(file).map(|text| Document {
                 id: file.id.as_str().into(),
                 body: Body::Text(text.into()),
-                labels: vec![file.label.as_str().into()],
+                labels: file.label.as_deref().map(Into::into).into_iter().collect(),
                 part: file.part,
                 date: None,
             });

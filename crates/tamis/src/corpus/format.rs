@@ -20,6 +20,10 @@ pub enum Format {
     Parquet,
     /// A folder for each label.
     Folders,
+    /// Plain text: a file is a document without labels.
+    Text,
+    /// Plain text: a line is a document without labels.
+    Lines,
     /// Reuters-21578 SGML.
     Reuters,
     /// RCV1-v2 (LYRL2004) token files with qrels.
@@ -47,12 +51,14 @@ pub struct FormatSpec {
 
 impl Format {
     /// All formats, in the order they are listed to people.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Jsonl,
         Self::Csv,
         Self::Tsv,
         Self::Parquet,
         Self::Folders,
+        Self::Text,
+        Self::Lines,
         Self::Reuters,
         Self::Lyrl,
         Self::SvmLight,
@@ -69,19 +75,31 @@ impl Format {
                 "one JSON object in each line: id, text or tokens, labels or label, split, date",
                 true,
             ),
-            Self::Csv => ("csv", &["csv"], "comma-separated, with a header; labels separated by ; in one column", true),
-            Self::Tsv => {
-                ("tsv", &["tsv", "tab"], "tab-separated, with a header; labels separated by ; in one column", true)
-            }
+            Self::Csv => (
+                "csv",
+                &["csv"],
+                "fields separated by commas, semicolons, tabs or bars, with a header or columns that are named; labels separated by ; in one column",
+                true,
+            ),
+            Self::Tsv => (
+                "tsv",
+                &["tsv", "tab"],
+                "tab-separated, with a header or columns that are named; labels separated by ; in one column",
+                true,
+            ),
             Self::Parquet => (
                 "parquet",
                 &["parquet", "pq"],
-                "Apache Parquet: a text column, labels as a list of strings or a string",
+                "Apache Parquet: a text column, labels as strings, numbers, booleans or lists of them",
                 true,
             ),
             Self::Folders => {
                 ("folders", &[], "a folder for each label with a file for each document; train/ and test/ above", true)
             }
+            Self::Text => {
+                ("text", &["txt"], "plain text: a file is a document without labels, also a folder of files", false)
+            }
+            Self::Lines => ("lines", &[], "plain text: a line is a document without labels", false),
             Self::Reuters => ("reuters", &["sgm", "sgml"], "Reuters-21578 SGML, with its splits", false),
             Self::Lyrl => ("lyrl", &[], "RCV1-v2 token files (.I id, .W, tokens) with topics in *.qrels", false),
             Self::SvmLight => (
@@ -94,6 +112,11 @@ impl Format {
             Self::Review => ("review", &["review"], "multi-domain sentiment reviews (pseudo-XML)", false),
         };
         FormatSpec { name, endings, description, written }
+    }
+
+    /// The format that the ending of a file's name says, compression aside.
+    pub fn of_path(path: &std::path::Path) -> Option<Self> {
+        super::detect::by_name(path)
     }
 
     /// The format whose files end so (in lower case, without the dot).

@@ -1,7 +1,8 @@
 //! JSONL: one object in each line. The format of the house, and the fast one.
 //!
 //! `{"id": "a", "text": "some words", "labels": ["x", "y"], "split": "train", "date": "2024-05-31"}`; `tokens` (a list)
-//! or `counts` (an object from terms to whole numbers) may stand for `text`, and `label` (a string) for `labels`.
+//! or `counts` (an object from terms to whole numbers) may stand for `text`, and `label` (one) for `labels`; labels may
+//! be strings, numbers or booleans.
 //! Other fields are passed over.
 //!
 //! Lines are parsed by visitors that borrow from the batch. They only know right from wrong: when a line is wrong it is
@@ -14,8 +15,9 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use serde_json::Value;
 
 use super::blocks::{FileContext, ParseLine};
-use super::fields::{Fields, Role, date_of, part_of, tidy_labels};
-use super::{Body, Document, Part};
+use super::dates::date_of;
+use super::fields::{Fields, Role, label_of_bool, label_of_number, part_of, some, tidy_labels};
+use super::{Body, DateOrder, Document, Part};
 use crate::Result;
 
 pub(crate) struct Jsonl {
@@ -40,9 +42,10 @@ impl ParseLine for Jsonl {
             return Ok(None);
         }
         let mut json = serde_json::Deserializer::from_str(line);
-        let record =
-            Object { names: &self.names }.deserialize(&mut json).and_then(|record| json.end().map(|()| record));
-        let why = || self.context.error(number, explain(line, &self.names));
+        let record = Object { names: &self.names, dates: self.fields.date_order }
+            .deserialize(&mut json)
+            .and_then(|record| json.end().map(|()| record));
+        let why = || self.context.error(number, explain(line, &self.names, self.fields.date_order));
         let record: Record<'a> = record.map_err(|_| why())?;
         let body = match (self.fields.body(record.text, record.named), record.tokens, record.counts) {
             (Some(body), _, _) => body,
@@ -73,6 +76,7 @@ struct Record<'a> {
 /// An object with the named fields.
 struct Object<'n> {
     names: &'n [(String, Role)],
+    dates: DateOrder,
 }
 
 impl<'a> DeserializeSeed<'a> for Object<'_> {
@@ -101,7 +105,7 @@ impl<'a> Visitor<'a> for Object<'_> {
                 Role::Text => record.text = map.next_value::<Text<'a>>()?.0,
                 Role::Field(at) => record.named.extend(map.next_value::<Text<'a>>()?.0.map(|text| (at, text))),
                 Role::Id => record.id = map.next_value::<Name<'a>>()?.0,
-                Role::Labels => record.labels.append(&mut map.next_value::<Strings<'a>>()?.0.unwrap_or_default()),
+                Role::Labels => record.labels.append(&mut map.next_value::<LabelList<'a>>()?.0.unwrap_or_default()),
                 Role::Tokens => record.tokens = map.next_value_seed(StringList)?,
                 Role::Counts => record.counts = map.next_value::<Counts<'a>>()?.0,
                 Role::Split => {
@@ -111,7 +115,7 @@ impl<'a> Visitor<'a> for Object<'_> {
                 }
                 Role::Date => {
                     if let Some(date) = map.next_value::<Text<'a>>()?.0 {
-                        record.date = date_of(date).map_err(A::Error::custom)?;
+                        record.date = date_of(date, self.dates).map_err(A::Error::custom)?;
                     }
                 }
             }
@@ -193,15 +197,55 @@ read_as!(Name(Cow<'a, str>), "a string or a whole number", {
     }
 });
 
-read_as!(Strings(Vec<Cow<'a, str>>), "a list of strings", {
+/// A label: people number them and ask yes-or-no questions, so numbers and booleans are names too.
+type Labels<'a> = Vec<Cow<'a, str>>;
+
+read_as!(Label(Cow<'a, str>), "a string, a number or a boolean", {
+    fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Borrowed(text)))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Owned(text.to_owned())))
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Borrowed(label_of_bool(value))))
+    }
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Owned(number.to_string())))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Owned(number.to_string())))
+    }
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(label_of_number(number).map(Cow::Owned))
+    }
+});
+
+read_as!(LabelList(Labels<'a>), "a label or a list of labels", {
     fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Self::Value, E> {
         Ok(Some(vec![Cow::Borrowed(text)]))
     }
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
         Ok(Some(vec![Cow::Owned(text.to_owned())]))
     }
-    fn visit_seq<A: SeqAccess<'a>>(self, seq: A) -> Result<Self::Value, A::Error> {
-        strings(seq).map(Some)
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Some(vec![Cow::Borrowed(label_of_bool(value))]))
+    }
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Some(vec![Cow::Owned(number.to_string())]))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Some(vec![Cow::Owned(number.to_string())]))
+    }
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Some(label_of_number(number).map(Cow::Owned).into_iter().collect()))
+    }
+    fn visit_seq<A: SeqAccess<'a>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut labels = Vec::new();
+        while let Some(Label(label)) = seq.next_element::<Label<'a>>()? {
+            labels.push(label.ok_or_else(|| A::Error::custom("null in a list"))?);
+        }
+        Ok(Some(labels))
     }
 });
 
@@ -264,7 +308,7 @@ pub(crate) fn add_keys(block: &[u8], keys: &mut Vec<String>) {
 }
 
 /// What is wrong with a line.
-fn explain(line: &str, names: &[(String, Role)]) -> String {
+fn explain(line: &str, names: &[(String, Role)], dates: DateOrder) -> String {
     let value: Value = match serde_json::from_str(line) {
         Ok(value) => value,
         Err(error) => {
@@ -283,7 +327,7 @@ fn explain(line: &str, names: &[(String, Role)]) -> String {
     };
     for (name, role) in names {
         let Some(value) = object.get(name) else { continue };
-        if let Some(reason) = wrong(value, *role, name) {
+        if let Some(reason) = wrong(value, *role, name, dates) {
             return format!("{name:?} {reason}");
         }
     }
@@ -296,23 +340,31 @@ fn explain(line: &str, names: &[(String, Role)]) -> String {
     format!(
         "no {}; the fields are {}; name the one with the text with the option `text_field`",
         wanted.join(" or "),
-        if found.is_empty() { "none".to_owned() } else { found.join(", ") }
+        some(&found)
     )
 }
 
-fn wrong(value: &Value, role: Role, name: &str) -> Option<String> {
+fn wrong(value: &Value, role: Role, name: &str, dates: DateOrder) -> Option<String> {
     let must_be = |what: &str, value: &Value| Some(format!("must be {what}, found {}", kind(value)));
-    let list = "a list of strings";
+    let (list, labels) = ("a list of strings", "a list of labels (strings, numbers or booleans)");
+    let is_label = |value: &Value| matches!(value, Value::String(_) | Value::Number(_) | Value::Bool(_));
     match (role, value) {
-        (_, Value::Null) | (Role::Id | Role::Text | Role::Field(_) | Role::Labels, Value::String(_)) => None,
+        (_, Value::Null) | (Role::Id | Role::Text | Role::Field(_), Value::String(_)) => None,
+        (Role::Labels, value) if is_label(value) => None,
         (Role::Id, Value::Number(n)) if !n.is_f64() => None,
         (Role::Id, other) => must_be("a string or a whole number", other),
         (Role::Text | Role::Field(_), other) => must_be("a string", other),
-        (Role::Labels | Role::Tokens, Value::Array(items)) => items
+        (Role::Tokens, Value::Array(items)) => items
             .iter()
             .find(|item| !item.is_string())
             .map(|item| format!("must be {list}, found {} in the list", kind(item))),
-        (Role::Labels, other) => must_be(if name == "label" { "a string" } else { list }, other),
+        (Role::Labels, Value::Array(items)) => items
+            .iter()
+            .find(|item| !is_label(item))
+            .map(|item| format!("must be {labels}, found {} in the list", kind(item))),
+        (Role::Labels, other) => {
+            must_be(if name == "label" { "a string, a number or a boolean" } else { labels }, other)
+        }
         (Role::Tokens, other) => must_be(list, other),
         (Role::Counts, Value::Object(terms)) => terms
             .values()
@@ -321,7 +373,7 @@ fn wrong(value: &Value, role: Role, name: &str) -> Option<String> {
         (Role::Counts, other) => must_be("an object of whole numbers", other),
         (Role::Split, Value::String(text)) => part_of(text).err(),
         (Role::Split, other) => must_be("train or test", other),
-        (Role::Date, Value::String(text)) => date_of(text.into()).err(),
+        (Role::Date, Value::String(text)) => date_of(text.into(), dates).err(),
         (Role::Date, other) => must_be("a string such as 2024-05-31", other),
     }
 }

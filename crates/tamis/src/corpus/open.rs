@@ -29,12 +29,15 @@ pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
     if options.max_record_bytes == 0 {
         return Err(Error::invalid("max_record", 0, "a record needs at least one byte"));
     }
+    if let Some(delimiter) = options.delimiter.filter(|c| !c.is_ascii() || "\"\r\n\0".contains(*c)) {
+        return Err(Error::invalid("delimiter", format!("{delimiter:?}"), "must be one ASCII character, no quote"));
+    }
     let mut opening = Opening { options, format: None, listed: Vec::new(), documents: Vec::new(), stream: None };
     for path in paths {
         opening.add(path, paths.len() > 1)?;
     }
     let empty = opening.drop_empty(paths)?;
-    let Opening { format: Some((format, _)), listed, documents, stream, .. } = opening else {
+    let Opening { format: Some((format, _)), mut listed, mut documents, stream, .. } = opening else {
         return Err(Error::data(match empty {
             0 => "no corpus was named; give a file, a folder, - for standard input or synth:topics".to_owned(),
             n => format!("the corpus is empty: all {n} files have no content"),
@@ -49,6 +52,13 @@ pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
         _ => Qrels::default(),
     };
     let names = distinct_names(&listed)?;
+    if format == Format::Text && stream.is_none() {
+        // A text is read as a file of a folder is.
+        for (file, id) in listed.drain(..).zip(names.iter()) {
+            let bytes = std::fs::metadata(&file.path).map_or(0, |data| data.len());
+            documents.push(DocumentFile { path: file.path, id: id.clone(), label: None, part: file.part, bytes });
+        }
+    }
     let context = |(file, name): (Listed, String)| FileContext {
         path: file.path,
         name,
@@ -67,6 +77,7 @@ pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
         }),
         qrels: Arc::new(qrels),
         options: options.clone(),
+        keys: Arc::default(),
     };
     Ok(Corpus { origin: Origin::Files { files: Arc::new(files), once: Mutex::new(stream) } })
 }
@@ -118,6 +129,15 @@ impl Opening<'_> {
                         for document in &mut documents {
                             document.id.insert_str(0, &format!("{root}/"));
                         }
+                    }
+                    self.documents.append(&mut documents);
+                }
+                Folder::Texts(found) => {
+                    self.agree(Format::Text, path)?;
+                    let root = path.file_name().filter(|_| several).map(|n| n.to_string_lossy().into_owned());
+                    let mut documents = folders::texts(found);
+                    for (document, root) in documents.iter_mut().zip(std::iter::repeat(&root)) {
+                        document.id.insert_str(0, &root.as_ref().map(|r| format!("{r}/")).unwrap_or_default());
                     }
                     self.documents.append(&mut documents);
                 }
@@ -177,7 +197,9 @@ impl Opening<'_> {
         let mut empty = 0;
         for file in files {
             let mut source = Source::open(&file.path, self.options.encoding)?;
-            if source.peek(1)?.is_empty() {
+            // An empty text is a document without words.
+            let empty_text = || self.options.from.or_else(|| detect::by_name(&file.path)) == Some(Format::Text);
+            if source.peek(1)?.is_empty() && !empty_text() {
                 if alone {
                     let reason = "the file is empty: there is no document to read";
                     return Err(Error::malformed_file(&file.path, reason));
@@ -224,6 +246,7 @@ fn distinct_names(files: &[Listed]) -> Result<Vec<String>> {
         let plain = Compression::of_name(path).1;
         let plain = match detect::by_name(path) {
             _ if endings => path.to_owned(),
+            Some(Format::Text) => plain,
             Some(_) => plain.with_extension(""),
             None => plain,
         };

@@ -38,6 +38,11 @@ pub struct ReadOptions {
     pub label_separator: String,
     /// Whether quotes enclose fields (CSV, TSV).
     pub quotes: bool,
+    /// What stands between fields (CSV, TSV); `None` tells it from the first rows.
+    pub delimiter: Option<char>,
+    /// Names of the columns of a file without a header (CSV, TSV), by which fields are found; an empty name is a column to
+    /// leave unread. Empty: the first record is the header.
+    pub columns: Vec<String>,
     /// What labels begin with (fastText).
     pub label_prefix: String,
     /// What values mean (svmlight).
@@ -62,6 +67,8 @@ impl Default for ReadOptions {
             fields: Fields::default(),
             label_separator: ";".into(),
             quotes: true,
+            delimiter: None,
+            columns: Vec::new(),
             label_prefix: "__label__".into(),
             values: Values::default(),
             qrels: None,

@@ -1,25 +1,31 @@
-//! Parquet: string columns for text, id, split and date; labels and tokens as lists of strings. Needs the cargo feature
-//! `parquet`.
+//! Parquet: string columns for text, id, split and date; labels as strings, numbers, booleans or lists of them; tokens as
+//! lists of strings. Needs the cargo feature `parquet`.
+
+mod classes;
+mod guarded;
+mod values;
 
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Seek as _, Write as _};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray as _;
-use arrow_array::types::{
-    Date32Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_array::{Array as _, RecordBatch};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use parquet::errors::ParquetError;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::basic::Compression as ParquetCodec;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 
+use self::classes::class_names;
+use self::guarded::guarded;
+use self::values::{label, label_list, list, mistyped, string};
 use super::blocks::{FileContext, Visit, too_long};
-use super::fields::{Role, date_of, part_of, tidy_labels};
+use super::dates::date_of;
+use super::fields::{Role, part_of, tidy_labels};
 use super::source::{Compression, Source};
 use super::{Batch, Body, Document, ReadOptions};
 use crate::{Error, Result};
@@ -32,27 +38,43 @@ struct RowGroups {
     context: FileContext,
     separator: String,
     fields: super::Fields,
-    /// Column of the batch, its name, its role.
-    columns: Vec<(usize, String, Role)>,
+    columns: Vec<Column>,
 }
 
-/// The rows of a file.
+/// A column that is read.
+struct Column {
+    /// Its place in the batch.
+    at: usize,
+    name: String,
+    role: Role,
+    /// Names of the classes that its numbers stand for; empty where they are the labels themselves.
+    classes: Vec<String>,
+}
+
+/// The rows of a file, one row group after the other: damage is somewhere.
 pub(crate) struct Rows {
     reading: Arc<RowGroups>,
-    reader: ParquetRecordBatchReader,
+    file: File,
+    metadata: ArrowReaderMetadata,
+    mask: ProjectionMask,
+    /// The row group that is read next, or is being read.
+    group: usize,
+    reader: Option<ParquetRecordBatchReader>,
     next: u64,
 }
 
 impl Rows {
     pub(crate) fn open(context: &FileContext, options: &ReadOptions) -> Result<Self> {
+        let file = file(context)?;
+        guarded(|| Self::begin(context, options, file)).unwrap_or_else(|panic| Err(not_whole(&context.path, &panic)))
+    }
+
+    fn begin(context: &FileContext, options: &ReadOptions, file: File) -> Result<Self> {
         let path = &context.path;
-        let error = |e: ParquetError| {
-            Error::malformed_file(path, format!("not a whole Parquet file ({e}); fetch or write it again"))
-        };
         // Without the Arrow schema that writers embed, every string is a plain string: no dictionaries, no views.
         let plain = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file(context)?, plain).map_err(error)?;
-        let schema = Arc::clone(builder.schema());
+        let metadata = ArrowReaderMetadata::load(&file, plain).map_err(|e| not_whole(path, &e.to_string()))?;
+        let schema = Arc::clone(metadata.schema());
         let header: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         let roles = options.fields.roles(&header).map_err(|reason| Error::malformed_file(path, reason))?;
         for &(column, role) in &roles {
@@ -62,26 +84,96 @@ impl Rows {
                 return Err(Error::malformed_file(path, reason));
             }
         }
+        refuse_codecs(path, metadata.metadata())?;
         let mut projected: Vec<usize> = roles.iter().map(|(column, _)| *column).collect();
         projected.sort_unstable();
         let place = |column: usize| projected.iter().position(|&p| p == column).unwrap_or_default();
-        let columns = roles.iter().map(|&(c, role)| (place(c), header[c].clone(), role)).collect();
-        let mask = ProjectionMask::roots(builder.parquet_schema(), projected.iter().copied());
-        let reader = builder.with_projection(mask).with_batch_size(ROWS).build().map_err(error)?;
+        let column = |&(at, role): &(usize, Role)| {
+            let name = header[at].clone();
+            let classes = match role {
+                Role::Labels => class_names(metadata.metadata().file_metadata(), &name),
+                _ => Vec::new(),
+            };
+            Column { at: place(at), name, role, classes }
+        };
+        let columns = roles.iter().map(column).collect();
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), projected.iter().copied());
         let (separator, fields) = (options.label_separator.clone(), options.fields.clone());
-        let reading = RowGroups { context: context.clone(), separator, fields, columns };
-        Ok(Self { reading: Arc::new(reading), reader, next: 1 })
+        let reading = Arc::new(RowGroups { context: context.clone(), separator, fields, columns });
+        Ok(Self { reading, file, metadata, mask, group: 0, reader: None, next: 1 })
+    }
+
+    fn groups(&self) -> usize {
+        self.metadata.metadata().num_row_groups()
     }
 
     pub(crate) fn next(&mut self) -> Result<Option<RowBatch>> {
-        let Some(batch) = self.reader.next() else { return Ok(None) };
-        let batch = batch.map_err(|e| {
-            let reason = format!("damaged Parquet data ({e}); fetch or write the file again");
-            self.reading.context.error(self.next, reason)
-        })?;
-        let first = self.next;
-        self.next += batch.num_rows() as u64;
-        Ok(Some(RowBatch { reading: Arc::clone(&self.reading), batch, first }))
+        while self.group < self.groups() {
+            let batch = match guarded(|| self.read()) {
+                Ok(Ok(Some(batch))) => batch,
+                Ok(Ok(None)) => {
+                    self.reader = None;
+                    self.group += 1;
+                    continue;
+                }
+                Ok(Err(why)) | Err(why) => {
+                    let reason = format!(
+                        "damaged Parquet data in row group {} of {} ({}); fetch or write the file again",
+                        self.group + 1,
+                        self.groups(),
+                        brief(&why)
+                    );
+                    // What a panic left behind is not used.
+                    (self.reader, self.group) = (None, self.groups());
+                    return Err(self.reading.context.error(self.next, reason));
+                }
+            };
+            let first = self.next;
+            self.next += batch.num_rows() as u64;
+            return Ok(Some(RowBatch { reading: Arc::clone(&self.reading), batch, first }));
+        }
+        Ok(None)
+    }
+
+    /// The next rows of the row group.
+    fn read(&mut self) -> Result<Option<RecordBatch>, String> {
+        let reader = match &mut self.reader {
+            Some(reader) => reader,
+            none => {
+                let file = self.file.try_clone().map_err(|e| e.to_string())?;
+                let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+                let builder = builder.with_projection(self.mask.clone()).with_batch_size(ROWS);
+                none.insert(builder.with_row_groups(vec![self.group]).build().map_err(|e| e.to_string())?)
+            }
+        };
+        reader.next().transpose().map_err(|e| e.to_string())
+    }
+}
+
+fn not_whole(path: &Path, why: &str) -> Error {
+    Error::malformed_file(path, format!("not a whole Parquet file ({}); fetch or write it again", brief(why)))
+}
+
+/// What other crates say, in one line of sensible length.
+fn brief(why: &str) -> String {
+    let line = why.lines().next().unwrap_or_default();
+    match line.char_indices().nth(200) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+/// A codec that is not compiled in is no damage.
+fn refuse_codecs(path: &Path, metadata: &ParquetMetaData) -> Result<()> {
+    let mut codecs =
+        metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).map(ColumnChunkMetaData::compression);
+    match codecs.find(|codec| matches!(codec, ParquetCodec::LZO)) {
+        None => Ok(()),
+        Some(codec) => {
+            let reason =
+                format!("is compressed with {codec}, which this build cannot read; write it with zstd or snappy");
+            Err(Error::malformed_file(path, reason))
+        }
     }
 }
 
@@ -103,26 +195,6 @@ fn file(context: &FileContext) -> Result<File> {
     Ok(plain)
 }
 
-/// What a column must be, when it is something else.
-fn mistyped(role: Role, found: &DataType) -> Option<&'static str> {
-    let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary);
-    let is_list = |kind: &DataType| match kind {
-        DataType::List(item) => is_text(item.data_type()),
-        _ => false,
-    };
-    let is_whole =
-        |kind: &DataType| matches!(kind, DataType::Int32 | DataType::Int64 | DataType::UInt32 | DataType::UInt64);
-    let is_date = |kind: &DataType| matches!(kind, DataType::Date32 | DataType::Timestamp(..));
-    let (fits, expected) = match role {
-        Role::Text | Role::Field(_) | Role::Split | Role::Counts => (is_text(found), "a string"),
-        Role::Id => (is_text(found) || is_whole(found), "a string or a whole number"),
-        Role::Labels => (is_text(found) || is_list(found), "a list of strings or a string"),
-        Role::Tokens => (is_text(found) || is_list(found), "a list of strings"),
-        Role::Date => (is_text(found) || is_date(found), "a string or a date"),
-    };
-    (!fits).then_some(expected)
-}
-
 /// Consecutive rows.
 pub(crate) struct RowBatch {
     reading: Arc<RowGroups>,
@@ -134,7 +206,11 @@ pub(crate) struct RowBatch {
 impl Batch for RowBatch {
     fn visit(&self, visit: &mut Visit<'_>) {
         for row in 0..self.batch.num_rows() {
-            if let ControlFlow::Break(()) = visit(self.document(row)) {
+            let damaged = |panic: String| {
+                let reason = format!("damaged Parquet data ({}); fetch or write the file again", brief(&panic));
+                Err(self.reading.context.error(self.first + row as u64, reason))
+            };
+            if let ControlFlow::Break(()) = visit(guarded(|| self.document(row)).unwrap_or_else(damaged)) {
                 return;
             }
         }
@@ -153,8 +229,8 @@ impl RowBatch {
             date: None,
         };
         let (mut text, mut named, mut tokens) = (None, Vec::new(), None);
-        for (column, name, role) in &reading.columns {
-            let array = self.batch.column(*column);
+        for Column { at, name, role, classes } in &reading.columns {
+            let array = self.batch.column(*at);
             if array.is_null(row) {
                 continue;
             }
@@ -162,20 +238,25 @@ impl RowBatch {
             let one = || string(array, row).map_err(error);
             match role {
                 Role::Text => text = Some(one()?),
-                Role::Field(at) => named.push((*at, one()?)),
+                Role::Field(field) => named.push((*field, one()?)),
                 Role::Tokens => {
                     tokens = Some(match list(array, row).map_err(error)? {
                         Some(list) => list.into_iter().map(Cow::Owned).collect(),
                         None => one()?.split_whitespace().map(|t| Cow::Owned(t.to_owned())).collect(),
                     });
                 }
-                Role::Labels => match list(array, row).map_err(error)? {
+                Role::Labels => match label_list(array, row, classes).map_err(error)? {
                     Some(list) => document.labels.extend(list.into_iter().map(Cow::Owned)),
-                    None => self.split_labels(one()?, &mut document.labels),
+                    None if classes.is_empty() => {
+                        let label = label(array, row, classes).map_err(error)?;
+                        label.into_iter().for_each(|field| self.split_labels(field, &mut document.labels));
+                    }
+                    // A name is one label, whatever characters it has.
+                    None => document.labels.extend(label(array, row, classes).map_err(error)?),
                 },
                 Role::Id => document.id = one()?,
                 Role::Split => document.part = part_of(&one()?).map_err(error)?.or(document.part),
-                Role::Date => document.date = date_of(one()?).map_err(error)?,
+                Role::Date => document.date = date_of(one()?, reading.fields.date_order).map_err(error)?,
                 Role::Counts => {}
             }
         }
@@ -201,80 +282,6 @@ impl RowBatch {
             field if separator.is_empty() || !field.contains(separator) => labels.push(field),
             Cow::Borrowed(text) => labels.extend(text.split(separator).map(Cow::Borrowed)),
             Cow::Owned(text) => labels.extend(text.split(separator).map(|label| Cow::Owned(label.to_owned()))),
-        }
-    }
-}
-
-/// The value of a column as a string.
-fn string(array: &ArrayRef, row: usize) -> Result<Cow<'_, str>, String> {
-    Ok(match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().value(row).into(),
-        DataType::LargeUtf8 => array.as_string::<i64>().value(row).into(),
-        DataType::Binary => {
-            std::str::from_utf8(array.as_binary::<i32>().value(row)).map_err(|_| "is not UTF-8".to_owned())?.into()
-        }
-        DataType::Int32 => array.as_primitive::<Int32Type>().value(row).to_string().into(),
-        DataType::Int64 => array.as_primitive::<Int64Type>().value(row).to_string().into(),
-        DataType::UInt32 => array.as_primitive::<UInt32Type>().value(row).to_string().into(),
-        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(row).to_string().into(),
-        DataType::Date32 => iso_day(i64::from(array.as_primitive::<Date32Type>().value(row))).into(),
-        DataType::Timestamp(unit, _) => {
-            let (ticks, per_second) = match unit {
-                TimeUnit::Second => (array.as_primitive::<TimestampSecondType>().value(row), 1),
-                TimeUnit::Millisecond => (array.as_primitive::<TimestampMillisecondType>().value(row), 1_000),
-                TimeUnit::Microsecond => (array.as_primitive::<TimestampMicrosecondType>().value(row), 1_000_000),
-                TimeUnit::Nanosecond => (array.as_primitive::<TimestampNanosecondType>().value(row), 1_000_000_000),
-            };
-            iso_second(ticks.div_euclid(per_second)).into()
-        }
-        other => return Err(format!("cannot be read from a column of type {other}")),
-    })
-}
-
-/// The value of a list column; `None` when the column is no list.
-fn list(array: &ArrayRef, row: usize) -> Result<Option<Vec<String>>, String> {
-    let Some(lists) = array.as_list_opt::<i32>() else { return Ok(None) };
-    let items = lists.value(row);
-    let owned = |at: usize| string(&items, at).map(Cow::into_owned);
-    (0..items.len()).filter(|&at| !items.is_null(at)).map(owned).collect::<Result<_, _>>().map(Some)
-}
-
-/// Days since 1970 as a date of the Gregorian calendar, by counting in eras of 400 years that begin in March.
-fn iso_day(days: i64) -> String {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    format!("{:04}-{month:02}-{day:02}", era * 400 + year_of_era + next_year)
-}
-
-fn iso_second(seconds: i64) -> String {
-    let of_day = seconds.rem_euclid(86_400);
-    let time = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
-    format!("{}T{:02}:{:02}:{:02}", iso_day(seconds.div_euclid(86_400)), time.0, time.1, time.2)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_dates() {
-        let cases = [(0, "1970-01-01"), (-1, "1969-12-31"), (11_016, "2000-02-29"), (19_874, "2024-05-31")];
-        for (days, date) in cases {
-            assert_eq!(iso_day(days), date);
-        }
-        assert_eq!(iso_second(951_782_399), "2000-02-28T23:59:59");
-        // Every day follows the one before, over four centuries.
-        let mut before = iso_day(-150_000);
-        for days in -149_999..150_000 {
-            let day = iso_day(days);
-            assert!(day > before, "{day}");
-            before = day;
         }
     }
 }

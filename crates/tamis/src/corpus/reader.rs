@@ -7,7 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::blocks::{Block, Blocks, Cut, FileContext, Lines, Parse, Parsed, Piece};
 use super::csv::Csv;
+use super::detect::HEAD_BYTES;
+use super::dialect::Dialect;
 use super::fasttext::FastText;
+use super::fields::some;
 use super::folders::{self, Files};
 use super::jsonl::{self, Jsonl};
 use super::lyrl::{self, Lyrl, Qrels};
@@ -16,6 +19,7 @@ use super::review::{self, Reviews};
 use super::source::Source;
 use super::svmlight::{self, SvmLight};
 use super::synth::{self, SynthOptions};
+use super::text::{TextLines, WholeText};
 use super::{Batch, Batches, Document, Format, OnError, ReadOptions, Skipped, Tally};
 use crate::terms::TextOptions;
 use crate::{Error, Result};
@@ -50,6 +54,8 @@ pub(super) struct Shared {
     pub(super) folders: Arc<folders::FolderFiles>,
     pub(super) qrels: Arc<Qrels>,
     pub(super) options: ReadOptions,
+    /// Fields of the first documents of each file (JSONL), to name them where one is missed.
+    pub(super) keys: Arc<Mutex<Vec<String>>>,
 }
 
 impl fmt::Debug for Origin {
@@ -119,7 +125,7 @@ impl Corpus {
             Arc::make_mut(&mut shared).options.fields.texts = texts.iter().map(|&name| name.to_owned()).collect();
         }
         Ok(match files.format {
-            Format::Folders => Box::new(FolderReader { shared, next: 0 }),
+            Format::Folders | Format::Text if !files.stream => Box::new(FolderReader { shared, next: 0 }),
             _ => Box::new(FileReader { shared, once, next: 0, current: Current::None, keys: Vec::new() }),
         })
     }
@@ -185,18 +191,31 @@ impl Corpus {
     /// The error for a corpus in which no document has a label.
     pub fn no_labels(&self) -> Error {
         let hint = match self.format() {
-            Some(Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet) => {
-                "name their field with the option `labels_field`"
-            }
+            Some(Format::Jsonl) => return self.no_labels_field(),
+            Some(Format::Csv | Format::Tsv | Format::Parquet) => "name their field with the option `labels_field`",
             Some(Format::Lyrl) => "give the topics with the option `qrels`",
             Some(Format::FastText) => "name what labels begin with by the option `label_prefix`",
+            Some(Format::Text | Format::Lines) => {
+                "plain text has none; give a folder for each label, or another format"
+            }
             _ => "give a corpus with labels",
         };
         Error::malformed_file(self.path(), format!("no document has a label; {hint}"))
     }
 
+    /// The same where documents have named fields: those of the first ones are listed.
+    fn no_labels_field(&self) -> Error {
+        let seen = match &self.origin {
+            Origin::Files { files, .. } => files.keys.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            Origin::BuiltIn { .. } => Vec::new(),
+        };
+        let fields = if seen.is_empty() { String::new() } else { format!("; the fields are {}", some(&seen)) };
+        let reason = format!("no document has a label; name their field with the option `labels_field`{fields}");
+        Error::malformed_file(self.path(), reason)
+    }
+
     /// The first of its paths, as the user named it.
-    fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         match &self.origin {
             Origin::Files { files, .. } => files.paths.first().map_or(Path::new("corpus"), PathBuf::as_path),
             Origin::BuiltIn { path, .. } => path,
@@ -233,14 +252,14 @@ struct FileReader {
 
 enum Current {
     None,
-    Text(Blocks, Option<Arc<dyn Parse>>),
+    Text(Blocks, Dialect, Option<Arc<dyn Parse>>),
     #[cfg(feature = "parquet")]
     Parquet(super::parquet::Rows),
 }
 
 impl Batches for FileReader {
     fn fields(&self) -> Vec<String> {
-        self.keys.clone()
+        if self.shared.options.fields.texts.is_empty() { Vec::new() } else { self.keys.clone() }
     }
 
     fn on_error(&self) -> OnError {
@@ -255,7 +274,7 @@ impl Batches for FileReader {
                     self.next += 1;
                     self.current = begin(&self.shared, file, self.once.take())?;
                 }
-                Current::Text(blocks, parser) => match blocks.next()? {
+                Current::Text(blocks, dialect, parser) => match blocks.next()? {
                     None => self.current = Current::None,
                     Some(Piece::Bad(record)) => return Ok(Some(Box::new(record))),
                     Some(Piece::Block(mut block)) => {
@@ -263,10 +282,10 @@ impl Batches for FileReader {
                             Arc::clone(parser)
                         } else {
                             let file = self.shared.files[self.next - 1].clone();
-                            if !self.shared.options.fields.texts.is_empty() {
-                                jsonl::add_keys(block.bytes(), &mut self.keys);
+                            if self.shared.format == Format::Jsonl {
+                                look_at_keys(&self.shared, &file, block.bytes(), &mut self.keys);
                             }
-                            Arc::clone(parser.insert(parser_of(&self.shared, file, &mut block)?))
+                            Arc::clone(parser.insert(parser_of(&self.shared, file, *dialect, &mut block)?))
                         };
                         return Ok(Some(Box::new(Parsed { block, parser })));
                     }
@@ -281,45 +300,64 @@ impl Batches for FileReader {
     }
 }
 
+/// Notes the fields of the first documents, and says when one that was asked for is not among them: a slip of the keyboard
+/// must not pass for documents without labels.
+fn look_at_keys(shared: &Shared, file: &FileContext, block: &[u8], keys: &mut Vec<String>) {
+    let mut here = Vec::new();
+    jsonl::add_keys(block, &mut here);
+    for (name, _) in shared.options.fields.demanded() {
+        if !here.is_empty() && !here.iter().any(|key| key == name) {
+            let path = file.path.display();
+            tracing::warn!("{path}: the first documents have no field {name:?}; their fields are {}", some(&here));
+        }
+    }
+    here.retain(|key| !keys.contains(key));
+    keys.append(&mut here);
+    shared.keys.lock().unwrap_or_else(PoisonError::into_inner).clone_from(keys);
+}
+
 fn begin(shared: &Shared, file: &FileContext, once: Option<Source>) -> Result<Current> {
     let options = &shared.options;
-    let cut = match shared.format {
-        Format::Jsonl | Format::SvmLight | Format::FastText | Format::Folders => Cut::Lines,
-        Format::Csv => Cut::Csv { delimiter: b',', quotes: options.quotes },
-        Format::Tsv => Cut::Csv { delimiter: b'\t', quotes: options.quotes },
+    let cut = |dialect: Dialect| match shared.format {
+        Format::Jsonl | Format::SvmLight | Format::FastText | Format::Folders | Format::Lines | Format::Parquet => {
+            Cut::Lines
+        }
+        Format::Text => Cut::Never,
+        Format::Csv | Format::Tsv => Cut::Csv { delimiter: dialect.delimiter, quotes: dialect.quotes },
         Format::Reuters => Cut::Before(reuters::START),
         Format::Lyrl => Cut::Before(lyrl::START),
         Format::Review => Cut::Before(review::START),
+    };
+    if shared.format == Format::Parquet {
         #[cfg(feature = "parquet")]
-        Format::Parquet => return super::parquet::Rows::open(file, options).map(Current::Parquet),
+        return super::parquet::Rows::open(file, options).map(Current::Parquet);
         #[cfg(not(feature = "parquet"))]
-        Format::Parquet => {
+        {
             let reason =
                 "this build has no Parquet; build with the cargo feature `parquet`, or convert the file to JSONL";
             return Err(Error::malformed_file(&file.path, reason));
         }
-    };
-    let source = match once {
+    }
+    let mut source = match once {
         Some(source) => source,
         None => Source::open(&file.path, options.encoding)?,
     };
-    Ok(Current::Text(Blocks::new(source, cut, options.max_record_bytes), None))
+    let dialect = Dialect::of(source.peek(HEAD_BYTES)?, shared.format, options);
+    Ok(Current::Text(Blocks::new(source, cut(dialect), options.max_record_bytes), dialect, None))
 }
 
 /// The parser of a file, which may depend on its first block.
-fn parser_of(shared: &Shared, file: FileContext, first: &mut Block) -> Result<Arc<dyn Parse>> {
+fn parser_of(shared: &Shared, file: FileContext, dialect: Dialect, first: &mut Block) -> Result<Arc<dyn Parse>> {
     let options = &shared.options;
     Ok(match shared.format {
-        Format::Csv | Format::Tsv => {
-            let delimiter = if shared.format == Format::Csv { b',' } else { b'\t' };
-            let how = (delimiter, options.quotes);
-            Arc::new(Csv::new(file, how, &options.label_separator, &options.fields, first)?)
-        }
+        Format::Csv | Format::Tsv => Arc::new(Csv::new(file, dialect, options, first)?),
+        Format::Text => Arc::new(WholeText(file)),
+        Format::Lines => Arc::new(Lines(TextLines(file))),
         Format::Reuters => Arc::new(Reuters::new(file, options.reuters)),
         Format::Lyrl => Arc::new(Lyrl::new(file, Arc::clone(&shared.qrels))),
         Format::Review => Arc::new(Reviews::new(file, options.review_labels)),
         Format::SvmLight => {
-            let terms = svmlight::read_terms(&file.path)?;
+            let terms = svmlight::read_terms(&file.path, first.bytes())?;
             Arc::new(Lines(SvmLight::new(file, options.values, terms, first)))
         }
         Format::FastText => Arc::new(Lines(FastText::new(file, &options.label_prefix))),

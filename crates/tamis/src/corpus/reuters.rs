@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use memchr::{memchr, memmem};
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Block, FileContext, Parse, Visit, too_long};
+use super::blocks::{Block, FileContext, HAS_NUL, Parse, Visit, too_long};
 use super::fields::tidy_labels;
 use super::source::forgiving;
 use super::{Body, Document, Part};
@@ -103,6 +103,9 @@ impl Reuters {
         if record.len() > self.context.limit {
             return Err(self.context.error(line, too_long(self.context.limit)));
         }
+        if memchr(0, record).is_some() {
+            return Err(self.context.error(line, HAS_NUL));
+        }
         let story = forgiving(record);
         let Some((head, rest)) = story.split_once('>') else {
             return Err(self.context.error(line, "the <REUTERS …> tag is not closed"));
@@ -122,6 +125,10 @@ impl Reuters {
             ReutersLabels::Orgs => "ORGS",
             ReutersLabels::Exchanges => "EXCHANGES",
         };
+        if let Some(tag) = unclosed(story, categories) {
+            let reason = format!("<{tag}> is not closed: the story is damaged; fetch it again");
+            return Err(self.context.error(line, reason));
+        }
         let mut labels = Vec::new();
         let mut list = element(story, categories).unwrap_or_default();
         while let Some((label, rest)) = list.split_once("<D>").and_then(|(_, d)| d.split_once("</D>")) {
@@ -166,6 +173,25 @@ fn text(story: &str) -> String {
         (Some(title), Some(body)) => decode(title) + "\n" + &decode(body),
         (Some(one), None) | (None, Some(one)) => decode(one),
     }
+}
+
+/// A tag of what is read that opens and does not close, so that its content would be lost or be too much.
+fn unclosed<'t>(story: &str, categories: &'t str) -> Option<&'t str> {
+    let opens = |text: &str, tag: &str| text.find(&format!("<{tag}>")).or_else(|| text.find(&format!("<{tag} ")));
+    let closes = |text: &str, tag: &str| text.contains(&format!("</{tag}>"));
+    if opens(story, categories).is_some() && !closes(story, categories) {
+        return Some(categories);
+    }
+    let list = element(story, categories).unwrap_or_default();
+    if list.matches("<D>").count() != list.matches("</D>").count() {
+        return Some("D");
+    }
+    let Some(at) = opens(story, "TEXT") else { return None };
+    let text = &story[at..];
+    if !closes(text, "TEXT") {
+        return Some("TEXT");
+    }
+    ["TITLE", "BODY"].into_iter().find(|tag| opens(text, tag).is_some() && !closes(text, tag))
 }
 
 /// The content of the first element with a name.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use super::blocks::{Block, FileContext, Parse, Visit, too_long};
+use super::blocks::{Block, FileContext, HAS_NUL, Parse, Visit, too_long};
 use super::reuters::element;
 use super::source::{Compression, forgiving};
 use super::{Body, Document};
@@ -48,6 +48,9 @@ impl Reviews {
     fn document(&self, line: u64, record: &[u8]) -> Result<Document<'_>> {
         if record.len() > self.context.limit {
             return Err(self.context.error(line, too_long(self.context.limit)));
+        }
+        if memchr::memchr(0, record).is_some() {
+            return Err(self.context.error(line, HAS_NUL));
         }
         let review = forgiving(record);
         let review = review.as_ref();

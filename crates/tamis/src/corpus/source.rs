@@ -70,6 +70,15 @@ impl Encoding {
     /// UTF-8.
     pub const UTF_8: Self = Self(encoding_rs::UTF_8);
 
+    /// The encoding that the mark at the beginning of a file says; UTF-8 needs none.
+    pub(crate) fn of_mark(head: &[u8]) -> Option<Self> {
+        match head {
+            [0xff, 0xfe, ..] => Some(Self(encoding_rs::UTF_16LE)),
+            [0xfe, 0xff, ..] => Some(Self(encoding_rs::UTF_16BE)),
+            _ => None,
+        }
+    }
+
     fn decoder(self) -> Decoder {
         self.0.new_decoder()
     }
@@ -150,14 +159,14 @@ impl Source {
         Self::new(path, file, encoding)
     }
 
-    /// Wraps a stream; `path` names it in errors.
+    /// Wraps a stream; `path` names it in errors. Where no encoding was named, the mark of UTF-16 names it.
     pub(crate) fn new(path: &Path, mut raw: impl Read + Send + 'static, encoding: Option<Encoding>) -> Result<Self> {
         let mut head = Vec::with_capacity(16);
         raw.by_ref().take(16).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
         let compression = Compression::of_bytes(&head);
         let raw = Cursor::new(head).chain(raw);
         let buffered = |raw| BufReader::with_capacity(128 * 1024, raw);
-        let plain: Box<dyn Read + Send> = match compression {
+        let mut plain: Box<dyn Read + Send> = match compression {
             Compression::Plain => Box::new(raw),
             Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(raw))),
             Compression::Zstd => {
@@ -165,6 +174,17 @@ impl Source {
             }
             Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(raw))),
         };
+        let mut encoding = encoding;
+        if encoding.is_none() {
+            let mut mark = Vec::with_capacity(2);
+            let read = plain.by_ref().take(2).read_to_end(&mut mark);
+            encoding = Encoding::of_mark(&mark);
+            // An error comes when the stream is read, and then with its line.
+            plain = match read {
+                Ok(_) => Box::new(Cursor::new(mark).chain(plain)),
+                Err(error) => Box::new(Cursor::new(mark).chain(Failing(Some(error)))),
+            };
+        }
         let inner = match encoding {
             Some(encoding) if encoding != Encoding::UTF_8 => Box::new(Decoding::new(plain, encoding)),
             _ => plain,
@@ -232,6 +252,15 @@ impl Source {
                 format!("damaged {compression} stream ({error}); fetch or write the file again"),
             ),
         }
+    }
+}
+
+/// A stream that ends with an error.
+struct Failing(Option<io::Error>);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }
 
@@ -358,6 +387,16 @@ mod tests {
         let mut odd = source(&little[..5], Some("utf-16"));
         let error = odd.read_into(&mut Vec::new(), 9, 3).unwrap_err();
         assert_eq!(error.to_string(), "x:3: bytes that are not UTF-16LE; is the option `encoding` right?");
+    }
+
+    #[test]
+    fn the_mark_of_utf16_names_it() {
+        for to_bytes in [u16::to_be_bytes, u16::to_le_bytes] {
+            let bytes: Vec<u8> = "\u{feff}né\n".encode_utf16().flat_map(to_bytes).collect();
+            assert_eq!(all(&mut source(&bytes, None)), "né\n".as_bytes());
+        }
+        assert_eq!(all(&mut source(b"\xff", None)), b"\xff");
+        assert_eq!(all(&mut source(b"", None)), b"");
     }
 
     #[test]

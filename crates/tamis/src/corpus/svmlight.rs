@@ -45,13 +45,48 @@ pub(crate) fn terms_file(path: &Path) -> PathBuf {
 /// A vocabulary of a hundred million terms is shorter; anything longer is not a vocabulary.
 const MAX_TERMS_BYTES: usize = 1 << 30;
 
-/// Reads the names of terms beside a file, if they are there.
-pub(crate) fn read_terms(path: &Path) -> Result<Option<Arc<[String]>>> {
+/// How the line begins in which a file names its terms' file by a hash.
+const TERMS_HASH: &str = "# terms: blake3 ";
+
+/// The first line of a file whose terms have names: a hash of the file that holds them. Two files cannot be put into their
+/// places at once; by the hash, one of them alone is never taken for the other's.
+pub(crate) fn header(terms: &blake3::Hash) -> String {
+    format!("{TERMS_HASH}{}\n", &terms.to_hex()[..32])
+}
+
+/// The hash in the first line, where there is one.
+fn hash_of_terms(first: &[u8]) -> Option<&[u8]> {
+    let line = first.split(|&b| b == b'\n').next()?.trim_ascii();
+    line.strip_prefix(TERMS_HASH.as_bytes())
+}
+
+/// Reads the names of terms beside a file that begins so, if they are there.
+pub(crate) fn read_terms(path: &Path, first: &[u8]) -> Result<Option<Arc<[String]>>> {
     let beside = terms_file(path);
+    let expected = hash_of_terms(first);
     if !beside.is_file() {
-        return Ok(None);
+        return match expected {
+            None => Ok(None),
+            Some(_) => Err(Error::malformed_file(
+                path,
+                format!(
+                    "the names of its terms are missing: there is no {}; fetch or write both again, or delete the first line \
+                     to read numbers as terms",
+                    beside.display()
+                ),
+            )),
+        };
     }
     let bytes = Source::open(&beside, None)?.read_all(MAX_TERMS_BYTES)?;
+    if let Some(expected) = expected
+        && *expected != blake3::hash(&bytes).to_hex().as_bytes()[..32]
+    {
+        let reason = format!(
+            "the names of terms in {} are not those of this file: one of the two is older, or was changed; write both again",
+            beside.display()
+        );
+        return Err(Error::malformed_file(path, reason));
+    }
     let text = String::from_utf8(bytes).map_err(|_| Error::malformed_file(&beside, "not UTF-8"))?;
     Ok(Some(text.lines().map(str::to_owned).collect()))
 }

@@ -6,7 +6,8 @@ mod lines;
 mod parquet;
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufWriter, Read as _, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,8 @@ pub struct Writer {
 
 enum Kind {
     Lines(Box<LineWriter>, Box<Output>),
+    /// svmlight: what stands in its first line is known after the last one, so records wait in a file without a name.
+    WithTerms(Box<LineWriter>, BufWriter<File>),
     Folders(FolderWriter),
     #[cfg(feature = "parquet")]
     Parquet(Box<self::parquet::ParquetWriter>),
@@ -64,6 +67,14 @@ impl Writer {
             Format::Folders => Kind::Folders(FolderWriter::create(path)?),
             #[cfg(feature = "parquet")]
             Format::Parquet => Kind::Parquet(Box::new(self::parquet::ParquetWriter::create(path)?)),
+            Format::SvmLight => {
+                let lines = Box::new(LineWriter::new(path, format, options)?);
+                // Whether the file can be written is found out before the work.
+                drop(Output::create(path)?);
+                let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+                let records = tempfile::tempfile_in(folder).map_err(|e| Error::io(path, e))?;
+                Kind::WithTerms(lines, BufWriter::new(records))
+            }
             _ => Kind::Lines(Box::new(LineWriter::new(path, format, options)?), Box::new(Output::create(path)?)),
         };
         let mut writer = Self { path: path.to_owned(), documents: 0, kind };
@@ -100,6 +111,10 @@ impl Writer {
                 let record = lines.record(document)?;
                 output.write_all(record).map_err(|e| Error::io(&self.path, e))
             }
+            Kind::WithTerms(lines, records) => {
+                let record = lines.record(document)?;
+                records.write_all(record).map_err(|e| Error::io(&self.path, e))
+            }
             Kind::Folders(folders) => folders.write(document),
             #[cfg(feature = "parquet")]
             Kind::Parquet(parquet) => parquet.write(document),
@@ -110,9 +125,31 @@ impl Writer {
     pub fn finish(self) -> Result<u64> {
         match self.kind {
             Kind::Lines(lines, output) => {
-                // Names of terms first: a file of numbers without them would be useless.
                 lines.finish()?;
                 output.finish(&self.path)?;
+            }
+            Kind::WithTerms(lines, records) => {
+                let io = |e| Error::io(&self.path, e);
+                let mut output = Output::create(&self.path)?;
+                let terms = lines.finish()?;
+                if let Some((_, header)) = &terms {
+                    output.write_all(header.as_bytes()).map_err(io)?;
+                }
+                let mut records = records.into_inner().map_err(|e| io(e.into_error()))?;
+                records.rewind().map_err(io)?;
+                let mut buffer = vec![0; 1 << 16];
+                loop {
+                    match records.read(&mut buffer).map_err(io)? {
+                        0 => break,
+                        n => output.write_all(&buffer[..n]).map_err(io)?,
+                    }
+                }
+                // The records first: they name the terms that belong to them, so that old terms beside them are noticed. Old
+                // records beside new terms might name none.
+                output.finish(&self.path)?;
+                if let Some((terms, _)) = terms {
+                    terms.commit()?;
+                }
             }
             Kind::Folders(folders) => folders.finish()?,
             #[cfg(feature = "parquet")]
@@ -129,7 +166,7 @@ fn written() -> String {
 }
 
 /// A file, compressed as its ending says, or a stream.
-enum Output {
+pub(crate) enum Output {
     Plain(AtomicFile),
     Gzip(flate2::write::GzEncoder<AtomicFile>),
     Zstd(zstd::Encoder<'static, AtomicFile>),
@@ -138,7 +175,7 @@ enum Output {
 }
 
 impl Output {
-    fn create(path: &Path) -> Result<Self> {
+    pub(crate) fn create(path: &Path) -> Result<Self> {
         let file = AtomicFile::create(path)?;
         Ok(match Compression::of_name(path).0 {
             Compression::Plain => Self::Plain(file),
@@ -148,7 +185,7 @@ impl Output {
         })
     }
 
-    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+    pub(crate) fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         match self {
             Self::Plain(out) => out.write_all(bytes),
             Self::Gzip(out) => out.write_all(bytes),
@@ -158,7 +195,7 @@ impl Output {
         }
     }
 
-    fn finish(self, path: &Path) -> Result<()> {
+    pub(crate) fn finish(self, path: &Path) -> Result<()> {
         let error = |e| Error::io(path, e);
         match self {
             Self::Plain(file) => file.commit(),

@@ -13,6 +13,9 @@ mod labeller;
 mod marks;
 mod options;
 mod seen;
+mod table;
+#[cfg(feature = "parquet")]
+mod table_parquet;
 mod why;
 
 pub use answer::{Answer, How, NamedNeighbour, NodeStep, RankedLabel, Reason, WhyAsked, Word};
@@ -26,4 +29,5 @@ pub use labeller::{Decided, Labeller};
 pub use marks::{Span, marked};
 pub use options::{Deciding, FitOptions, HierarchyOptions, Unlabelled};
 pub use seen::Seen;
+pub use table::{AnswerForm, AnswerWriter};
 pub use why::{LabelFacts, LabelWords, Neighbour, Why, WordShare};

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Plan;
+use crate::whole::{MAX_PLAN, read_text};
 use crate::{Error, Result};
 
 /// A plan that comes with the program.
@@ -38,10 +39,14 @@ impl BuiltIn {
             Err(unknown) => unknown,
         };
         let path = Path::new(name);
-        match std::fs::read_to_string(path) {
+        match read_text(path, "a plan", MAX_PLAN) {
             Ok(text) => Ok((path.to_owned(), text)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.extension().is_none() => Err(unknown),
-            Err(error) => Err(Error::io(path, error)),
+            Err(Error::Io { source, .. })
+                if source.kind() == std::io::ErrorKind::NotFound && path.extension().is_none() =>
+            {
+                Err(unknown)
+            }
+            Err(error) => Err(error),
         }
     }
 

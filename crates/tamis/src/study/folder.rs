@@ -21,6 +21,7 @@ const PLAN: &str = "plan.toml";
 const STUDY: &str = "study.json";
 const ROWS: &str = "rows.jsonl";
 const TIMES: &str = "times.jsonl";
+const UNITS: &str = "units.txt";
 
 /// Version of the folder.
 const FORMAT: u32 = 1;
@@ -120,6 +121,8 @@ pub struct Folder {
     length: u64,
     /// Rows of finished units.
     written: usize,
+    /// A hash for each finished unit, in a line each: rows that were changed are not the rows of the study.
+    units: File,
 }
 
 impl Folder {
@@ -197,7 +200,10 @@ impl Folder {
         // The name of the file must be as durable as what is in it.
         #[cfg(unix)]
         File::open(path).and_then(|folder| folder.sync_all()).map_err(|e| Error::io(path, e))?;
-        Ok(Self { path: path.to_owned(), rows, times: None, length: 0, written: 0 })
+        let name = path.join(UNITS);
+        let units = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&name);
+        let units = units.map_err(|e| Error::io(&name, e))?;
+        Ok(Self { path: path.to_owned(), rows, times: None, length: 0, written: 0, units })
     }
 
     /// Where it is.
@@ -260,15 +266,37 @@ impl Sink for Folder {
         let end = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
         let text = std::str::from_utf8(&bytes[..end]).map_err(|e| Error::malformed_file(&name, e.to_string()))?;
         let rows: Vec<(Row, usize)> = whole_lines(&name, text)?;
+        let known = self.hashes()?;
+        let mut hashes = String::new();
         let (mut units, mut done, mut length) = (0, 0, 0);
         for &size in sizes {
             if done + size > rows.len() {
                 break;
             }
-            length += rows[done..done + size].iter().map(|(_, bytes)| *bytes as u64).sum::<u64>();
+            let bytes_of_unit: usize = rows[done..done + size].iter().map(|(_, bytes)| *bytes).sum();
+            let hash = hash_of_unit(&text.as_bytes()[length..length + bytes_of_unit]);
+            match known.get(units) {
+                Some(same) if *same == hash => {}
+                Some(_) => {
+                    let reason = format!(
+                        "the rows {} to {} are not as they were written: somebody changed them; choose another folder with the \
+                         option `output`, or delete this one",
+                        done + 1,
+                        done + size
+                    );
+                    return Err(Error::File { path: name, reason });
+                }
+                // The last unit was finished and its hash not yet on the disk, or the folder is of a version without.
+                None if known.is_empty() || units == known.len() => {}
+                None => break,
+            }
+            hashes.push_str(&hash);
+            hashes.push('\n');
+            length += bytes_of_unit;
             done += size;
             units += 1;
         }
+        let length = length as u64;
         if units == sizes.len() && rows.len() > done {
             let reason = format!("has {} rows, and the study gives {done}", rows.len());
             return Err(Error::File { path: name, reason });
@@ -280,6 +308,13 @@ impl Sink for Folder {
             .and_then(|_| self.rows.sync_all())
             .map_err(|e| Error::io(&name, e))?;
         (self.length, self.written) = (length, done);
+        let name = self.path.join(UNITS);
+        self.units
+            .set_len(0)
+            .and_then(|()| self.units.seek(SeekFrom::Start(0)))
+            .and_then(|_| self.units.write_all(hashes.as_bytes()))
+            .and_then(|()| self.units.sync_all())
+            .map_err(|e| Error::io(&name, e))?;
         Ok(units)
     }
 
@@ -291,7 +326,8 @@ impl Sink for Folder {
         }
         self.length += text.len() as u64;
         self.written += rows.len();
-        Ok(())
+        let line = hash_of_unit(text.as_bytes()) + "\n";
+        self.units.write_all(line.as_bytes()).map_err(|e| Error::io(self.path.join(UNITS), e))
     }
 
     fn time(&mut self, timing: &Timing) {
@@ -303,6 +339,22 @@ impl Sink for Folder {
             // Times are worth having, not worth failing for.
             let _ = file.write_all(line.as_bytes());
         }
+    }
+}
+
+/// What tells the rows of a unit from others.
+fn hash_of_unit(rows: &[u8]) -> String {
+    blake3::hash(rows).to_hex()[..32].to_owned()
+}
+
+impl Folder {
+    /// The hashes of finished units; a torn last line is left out.
+    fn hashes(&mut self) -> Result<Vec<String>> {
+        let mut text = String::new();
+        let read = self.units.seek(SeekFrom::Start(0)).and_then(|_| self.units.read_to_string(&mut text));
+        read.map_err(|e| Error::io(self.path.join(UNITS), e))?;
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        Ok(whole.map(|line| line.trim().to_owned()).collect())
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::TextOptions;
 use super::block::{TEXT_FIELD, Unit};
 use super::characters::Characters;
+use super::html::{Html, Stripped, stripped_body};
 use super::word_grams::WordGrams;
 use crate::Result;
 use crate::corpus::Body;
@@ -45,7 +46,14 @@ impl Analyzer {
     /// Hands the term of each token to `visit` with the number of occurrences it stands for (1, but for ready counts),
     /// block by block, each in the order of the text.
     #[inline]
-    pub fn analyze(&mut self, body: &Body<'_>, mut visit: impl FnMut(u32, u32)) {
+    pub fn analyze(&mut self, body: &Body<'_>, visit: impl FnMut(u32, u32)) {
+        match self.options.html() {
+            Html::Keep => self.analyze_plain(body, visit),
+            Html::Strip => self.analyze_plain(&stripped_body(body), visit),
+        }
+    }
+
+    fn analyze_plain(&mut self, body: &Body<'_>, mut visit: impl FnMut(u32, u32)) {
         let Self { options, blocks, terms, seen } = self;
         if let Body::Counts(counts) = body {
             seen.fill(true);
@@ -88,6 +96,11 @@ impl Analyzer {
 
     /// The same for the text of a field.
     pub fn places_in(&mut self, field: &str, text: &str, mut visit: impl FnMut(Range<usize>, u32)) {
+        let stripped = (self.options.html() == Html::Strip).then(|| Stripped::new(text));
+        let text = stripped.as_ref().map_or(text, |stripped| stripped.text.as_str());
+        let mut visit = |range: Range<usize>, term| {
+            visit(stripped.as_ref().map_or(range.clone(), |stripped| stripped.was(range)), term);
+        };
         let Self { options, blocks, terms, .. } = self;
         for (reader, _) in blocks.iter_mut().zip(options.blocks()).filter(|(_, block)| block.field() == field) {
             match reader {
@@ -295,6 +308,22 @@ mod tests {
         has("chars(3)", "Na", " na");
         has("chars(2)", "机Ｘ", "机x");
         has("chars(2)", "fé\u{301}", "fé");
+    }
+
+    #[test]
+    fn html_is_no_words_where_it_is_stripped() {
+        let html = "<div>Caf&eacute;<br>au <b>l</b>ait</div>";
+        let found = |html_is: Html| {
+            let mut analyzer = Analyzer::new(&options("words").with_html(html_is)).unwrap();
+            let (mut terms, mut places) = (Vec::new(), Vec::new());
+            analyzer.analyze(&Body::Text(html.into()), |term, _| terms.push(term));
+            analyzer.places(html, |range, _| places.push(&html[range]));
+            (terms.iter().map(|&t| analyzer.term(t).to_owned()).collect::<Vec<_>>(), places)
+        };
+        let (terms, places) = found(Html::Strip);
+        assert_eq!(terms, ["café", "au", "lait"]);
+        assert_eq!(places, ["Caf&eacute;", "au", "l</b>ait"]);
+        assert!(found(Html::Keep).0.contains(&"div".to_owned()));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::block::{Block, Digits, Unit};
+use super::html::Html;
 use super::languages::{algorithm, stop_language_name, stop_words_of_file, tidy};
 use super::text::OWN_LIST;
 use super::{TextOptions, Words, expression};
@@ -48,6 +49,9 @@ pub struct TextChoices {
     pub ngrams: Option<usize>,
     /// Character n-grams of these lengths instead of words.
     pub char_ngrams: Option<(usize, usize)>,
+    /// What happens to HTML.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub html: Option<Html>,
 }
 
 impl TextChoices {
@@ -106,7 +110,7 @@ impl TextChoices {
                 lists.insert(name.clone(), stop_words_of_file(Path::new(file))?);
             }
         }
-        TextOptions::new(blocks, lists)
+        Ok(TextOptions::new(blocks, lists)?.with_html(self.html.unwrap_or_default()))
     }
 }
 

@@ -69,7 +69,7 @@ pub fn stemmers() -> impl Iterator<Item = &'static str> {
 
 /// The words of a file, one in each line; lines that begin with `#` are remarks.
 pub fn stop_words_of_file(path: &std::path::Path) -> Result<Vec<String>> {
-    let lines = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+    let lines = crate::whole::read_text(path, "a list of words", crate::whole::MAX_WORDS)?;
     Ok(tidy(lines.lines().map(|l| l.trim().to_lowercase()).filter(|l| !l.is_empty() && !l.starts_with('#'))))
 }
 

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::block::{Block, Digits, Form, TEXT_FIELD, Unit};
+use super::html::Html;
 use super::languages::{SNOWBALL_DATE, stop_words};
 use super::scripts::needs_dictionary;
 use super::{Words, expression};
@@ -31,12 +32,19 @@ pub struct TextOptions {
     /// Whether words were cut with dictionaries where scripts need them, by the build that made the options; none where no
     /// block asks.
     dictionaries: Option<bool>,
+    html: Html,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
         let blocks = vec![Block::words()];
-        Self { dictionaries: dictionaries(&blocks), blocks, stop_words: BTreeMap::new(), stem_date: String::new() }
+        Self {
+            dictionaries: dictionaries(&blocks),
+            blocks,
+            stop_words: BTreeMap::new(),
+            stem_date: String::new(),
+            html: Html::default(),
+        }
     }
 }
 
@@ -68,7 +76,17 @@ impl TextOptions {
         }
         let stems = blocks.iter().any(|block| block.stem.is_some());
         let stem_date = if stems { SNOWBALL_DATE } else { "" }.to_owned();
-        Ok(Self { dictionaries: dictionaries(&blocks), blocks, stop_words: stop, stem_date })
+        Ok(Self { dictionaries: dictionaries(&blocks), blocks, stop_words: stop, stem_date, html: Html::default() })
+    }
+
+    /// The same with another treatment of HTML.
+    pub fn with_html(self, html: Html) -> Self {
+        Self { html, ..self }
+    }
+
+    /// What happens to HTML in texts.
+    pub fn html(&self) -> Html {
+        self.html
     }
 
     /// Its blocks.
@@ -215,6 +233,13 @@ struct Current {
     stem_date: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dictionaries: Option<bool>,
+    #[serde(default, skip_serializing_if = "is_kept")]
+    html: Html,
+}
+
+/// What is usual is not stored, so that files are as they were.
+fn is_kept(html: &Html) -> bool {
+    *html == Html::Keep
 }
 
 /// As files had them before there were expressions: one block, words by UAX 29 whatever the script.
@@ -248,8 +273,8 @@ pub(super) const OWN_LIST: &str = "@list";
 
 impl From<TextOptions> for Current {
     fn from(options: TextOptions) -> Self {
-        let TextOptions { stop_words, stem_date, dictionaries, .. } = options.clone();
-        Self { terms: options.to_string(), stop_words, stem_date, dictionaries }
+        let TextOptions { stop_words, stem_date, dictionaries, html, .. } = options.clone();
+        Self { terms: options.to_string(), stop_words, stem_date, dictionaries, html }
     }
 }
 
@@ -257,6 +282,10 @@ impl TryFrom<Stored> for TextOptions {
     type Error = Error;
 
     fn try_from(stored: Stored) -> Result<Self> {
+        let html = match &stored {
+            Stored::Current(now) => now.html,
+            Stored::Old(_) => Html::Keep,
+        };
         let (blocks, lists, stem_date, dictionaries) = match stored {
             Stored::Current(now) => {
                 (expression::parse(&now.terms, &Block::of)?, now.stop_words, now.stem_date, now.dictionaries)
@@ -279,7 +308,7 @@ impl TryFrom<Stored> for TextOptions {
             }
         };
         let new = Self::new(blocks, lists)?;
-        Ok(Self { stem_date, dictionaries: dictionaries.or(new.dictionaries), ..new })
+        Ok(Self { stem_date, html, dictionaries: dictionaries.or(new.dictionaries), ..new })
     }
 }
 
@@ -299,6 +328,15 @@ mod tests {
             "{json}"
         );
         assert_eq!(options.fields(), ["text", "title"]);
+    }
+
+    #[test]
+    fn what_happens_to_html_is_stored() {
+        let options = TextOptions::default().with_html(Html::Strip);
+        let json = serde_json::to_string(&options).unwrap();
+        assert!(json.contains(r#""html":"strip""#), "{json}");
+        assert_eq!(serde_json::from_str::<TextOptions>(&json).unwrap(), options);
+        assert!(!serde_json::to_string(&TextOptions::default()).unwrap().contains("html"));
     }
 
     #[test]

@@ -21,11 +21,19 @@ fn error(name: &str, content: impl AsRef<[u8]>) -> String {
 fn wrong_types_in_jsonl() {
     let good = "{\"text\": \"a\"}\n".repeat(16);
     let cases = [
-        (r#"{"text": "a", "labels": 5}"#, r#""labels" must be a list of strings, found a number"#),
-        (r#"{"text": "a", "labels": ["x", 5]}"#, r#""labels" must be a list of strings, found a number in the list"#),
-        (r#"{"text": "a", "labels": ["x", null]}"#, r#""labels" must be a list of strings, found null in the list"#),
-        (r#"{"text": "a", "labels": {"x": 1}}"#, r#""labels" must be a list of strings, found an object"#),
-        (r#"{"text": "a", "label": true}"#, r#""label" must be a string, found true or false"#),
+        (
+            r#"{"text": "a", "labels": ["x", null]}"#,
+            r#""labels" must be a list of labels (strings, numbers or booleans), found null in the list"#,
+        ),
+        (
+            r#"{"text": "a", "labels": [["x"]]}"#,
+            r#""labels" must be a list of labels (strings, numbers or booleans), found a list in the list"#,
+        ),
+        (
+            r#"{"text": "a", "labels": {"x": 1}}"#,
+            r#""labels" must be a list of labels (strings, numbers or booleans), found an object"#,
+        ),
+        (r#"{"text": "a", "label": {}}"#, r#""label" must be a string, a number or a boolean, found an object"#),
         (r#"{"text": ["a"]}"#, r#""text" must be a string, found a list"#),
         (r#"{"tokens": "a b"}"#, r#""tokens" must be a list of strings, found a string"#),
         (r#"{"counts": {"a": 1.5}}"#, r#""counts" must map terms to whole numbers, found 1.5"#),
@@ -33,7 +41,7 @@ fn wrong_types_in_jsonl() {
         (r#"{"text": "a", "split": "dog"}"#, r#""split" must be train or test, found "dog""#),
         (
             r#"{"text": "a", "date": "5/31/24"}"#,
-            r#""date" must be a date that sorts as text, such as 2024-05-31, found "5/31/24"; to leave it unread give the option `date_field=`"#,
+            r#""date" must be a date such as 2024-05-31 or 31.05.2024, found "5/31/24"; to leave it unread give the option `date_field=`"#,
         ),
         (
             r#"{"id": "a", "body": "words"}"#,
@@ -97,13 +105,13 @@ fn no_labels() {
     assert_eq!((tally.documents, tally.labelled), (1, 0));
     assert_eq!(
         folder.message(&corpus.no_labels()),
-        "corpus.jsonl: no document has a label; name their field with the option `labels_field`"
+        "corpus.jsonl: no document has a label; name their field with the option `labels_field`; the fields are text"
     );
 }
 
 #[test]
 fn files_that_are_not_what_their_ending_says() {
-    let cases: [(&str, &[u8], &str); 9] = [
+    let cases: [(&str, &[u8], &str); 8] = [
         (
             "a.jsonl",
             b"id,text\n1,a\n",
@@ -125,11 +133,6 @@ fn files_that_are_not_what_their_ending_says() {
             "the ending says csv, but the content looks like jsonl; rename the file, or give the option `from=jsonl`",
         ),
         (
-            "a.csv",
-            b"text\tlabel\n",
-            "the ending says csv, but the content looks like tsv; rename the file, or give the option `from=tsv`",
-        ),
-        (
             "a.sgm",
             b"A 1:2 3:4\n",
             "the ending says reuters, but the content looks like svmlight; rename the file, or give the option `from=svmlight`",
@@ -147,7 +150,7 @@ fn files_that_are_not_what_their_ending_says() {
         (
             "a.xyz",
             b"hello\n",
-            "neither the ending nor the content tells the format; give it with the option `from` (jsonl csv tsv parquet folders reuters lyrl svmlight fasttext review)",
+            "neither the ending nor the content tells the format; give it with the option `from` (jsonl csv tsv parquet folders text lines reuters lyrl svmlight fasttext review): text is one document, lines is one in each line",
         ),
     ];
     for (name, content, reason) in cases {
@@ -180,11 +183,11 @@ fn folders_that_hold_no_corpus_or_several() {
     );
     assert_eq!(
         message("y", None),
-        "y: no corpus was found in the folder; name the file, or give its format with the option `from`"
+        "y: no corpus was found in the folder; name the file, or give its format with the option `from` (text where every file is a document)"
     );
     assert_eq!(
         message("y", Some(Format::Lyrl)),
-        "y: no lyrl file was found in the folder; name the file, or give its format with the option `from`"
+        "y: no lyrl file was found in the folder; name the file, or give its format with the option `from` (text where every file is a document)"
     );
     assert_eq!(
         message("y", Some(Format::Folders)),
@@ -232,8 +235,9 @@ fn invalid_utf8_names_its_line() {
         error("corpus.csv", b"text\na\nd\xe9\n"),
         "corpus.csv:3: not UTF-8: byte 0xe9 at column 2; name the encoding of the file, such as the option `encoding=latin1`"
     );
+    let utf8 = ReadOptions { encoding: Some("utf-8".parse().unwrap()), ..ReadOptions::default() };
     assert_eq!(
-        error("corpus.jsonl", b"\xff\xfe{\0\"\0"),
+        error_with("corpus.jsonl", b"\xff\xfe{\0\"\0", &utf8),
         "corpus.jsonl: the file is UTF-16, not UTF-8; read it with the option `encoding=utf-16`"
     );
     let folder = Folder::new();
@@ -327,16 +331,17 @@ fn the_bound_holds_for_every_format() {
 fn csv_records() {
     assert_eq!(
         error("a.csv", "id,body\n1,x\n"),
-        "a.csv:1: no column \"text\"; the columns are id, body; name the one with the text with the option `text_field`"
+        "a.csv:1: no column \"text\"; the columns are id, body; name the one with the text with the option `text_field`; where \
+         the first row is no header, name the columns with the option `columns=text,label`; the first rows, with \",\" between \
+         fields:\n  \"id\" | \"body\"\n  \"1\" | \"x\""
     );
     let fields = Fields { labels: Some("topic".into()), ..Fields::default() };
-    assert_eq!(
-        error_with("a.csv", "id,text\n1,x\n", &ReadOptions { fields, ..ReadOptions::default() }),
-        "a.csv:1: no column \"topic\" (the option `labels_field`); the columns are id, text"
-    );
+    let typo = error_with("a.csv", "id,text\n1,x\n", &ReadOptions { fields, ..ReadOptions::default() });
+    let expected = "a.csv:1: no column \"topic\" (the option `labels_field`); the columns are id, text; ";
+    assert!(typo.starts_with(expected), "{typo}");
     assert_eq!(
         error("a.csv", "id,text\n1,\"x\ny\"\n2,a,b\n"),
-        "a.csv:4: 3 fields, but the header has 2; quote fields that hold the delimiter"
+        "a.csv:4: 3 fields, but the header has 2; quote fields that hold the delimiter ','; found \"2\" | \"a\" | \"b\""
     );
     assert_eq!(
         error("a.csv", "id,text\n1,x\n2,\"never closed\n3,y\n"),
@@ -344,6 +349,67 @@ fn csv_records() {
          as plain characters with the option `quotes=false`"
     );
     assert_eq!(error("a.csv", "text,split\nx,dog\n"), "a.csv:2: \"split\" must be train or test, found \"dog\"");
+    let wide: Vec<String> = (0..20_000).map(|i| format!("column{i}")).collect();
+    let message = error("a.csv", format!("{}\n", wide.join(",")));
+    assert!(message.contains("and 19970 more") && message.len() < 2_000, "{message}");
+}
+
+#[test]
+fn a_stray_quote_is_said_with_its_line() {
+    let skip = ReadOptions { on_error: OnError::Skip, ..ReadOptions::default() };
+    let documents = |content: &str| {
+        let folder = Folder::new();
+        let read = read_with(&folder.file("a.csv", content), &skip).unwrap();
+        read.into_iter().map(|d| d.id.into_owned()).collect::<Vec<_>>()
+    };
+    // It closes where the next quoted field opens, and the records between would be gone in silence.
+    let swallowing = "id,text\n1,fine\n2,\"5 inch pipe\n3,lost\n4,lost\n5,\"good, old\"\n6,fine\n";
+    let message = error("a.csv", swallowing);
+    assert!(message.starts_with("a.csv:3: a quote opens a field here and closes 3 lines below"), "{message}");
+    assert_eq!(documents(swallowing), ["1", "3", "4", "5", "6"]);
+    // No other quote: it would take all the rest.
+    assert_eq!(documents("id,text\n1,fine\n2,\"pipe\n3,kept\n4,kept\n"), ["1", "3", "4"]);
+    // Lines within quotes that end a field are honest.
+    assert_eq!(documents("id,text\n1,\"two\nlines \"\"here\"\"\"\n2,\"x\"\r\n3,y\n"), ["1", "2", "3"]);
+    assert_eq!(documents("id,text\n1,say \"hi\" twice\n2,y\n"), ["1", "2"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_never_ends_is_given_up() {
+    for format in [Format::Jsonl, Format::Lines, Format::Text, Format::Csv, Format::Lyrl] {
+        let options = ReadOptions {
+            from: Some(format),
+            on_error: OnError::Skip,
+            max_record_bytes: 1 << 20,
+            ..ReadOptions::default()
+        };
+        let error = read_with(std::path::Path::new("/dev/zero"), &options).unwrap_err();
+        assert!(error.is_input(), "{format}: {error}");
+        let message = error.to_string();
+        assert!(
+            message.contains("does not end within 256 MiB") || message.contains("malformed"),
+            "{format}: {message}"
+        );
+    }
+}
+
+#[test]
+fn nul_bytes_are_no_text() {
+    let folder = Folder::new();
+    folder.file("x/1", b"fine\nhole \0\0\0\0");
+    let message = folder.message(&read_with(&folder.path(""), &ReadOptions::default()).unwrap_err());
+    assert!(message.starts_with("x/1:2: has NUL bytes: the file has a hole"), "{message}");
+    for (name, content) in [
+        ("a.csv", "text,label\nfine,x\n\0\0\0,y\n"),
+        ("a.ft", "__label__x fine\nfine too\n__label__y \0\0\0\n"),
+        ("a.sgm", "<REUTERS>\n<TEXT>a</TEXT>\n</REUTERS>\n<REUTERS>\n<TEXT>\0\0</TEXT>\n</REUTERS>\n"),
+        ("a.review", "<review>\n<review_text>\n\0\0</review_text>\n</review>\n"),
+        ("a.txt", "fine\n\0\0"),
+    ] {
+        let message = error(name, content);
+        assert!(message.contains("has NUL bytes"), "{message}");
+    }
 }
 
 #[test]
@@ -372,6 +438,18 @@ fn records_of_the_collections() {
         error("a.sgm", "<REUTERS NEWID=\"1\">\n<TEXT>a</TEXT>\n</REUTERS>\n<REUTERS NEWID=\"2\">\n<TEXT>b"),
         "a.sgm:4: the story has no </REUTERS>: the file breaks off; fetch it again"
     );
+    for (tag, story) in [
+        ("TEXT", "<TEXT><TITLE>a</TITLE>b"),
+        ("TITLE", "<TEXT><TITLE>a<BODY>b</BODY></TEXT>"),
+        ("BODY", "<TEXT><TITLE>a</TITLE><BODY>b</TEXT>"),
+        ("TOPICS", "<TOPICS><D>x</D><TEXT>b</TEXT>"),
+        ("D", "<TOPICS><D>x</TOPICS><TEXT>b</TEXT>"),
+    ] {
+        assert_eq!(
+            error("a.sgm", format!("<REUTERS NEWID=\"1\">\n{story}\n</REUTERS>\n")),
+            format!("a.sgm:1: <{tag}> is not closed: the story is damaged; fetch it again")
+        );
+    }
     assert_eq!(
         error("a.review", "<review>\n<title>a</title>\n</review>\n"),
         "a.review:1: the review has no whole <review_text>"

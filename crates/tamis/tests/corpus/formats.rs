@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tamis::corpus::{
     Body, Document, Fields, Format, OnError, Part, ReadOptions, ReutersLabels, ReutersOptions, ReutersSplit,
-    ReviewLabels, Unused, Values, open,
+    ReviewLabels, Unused, Values, Which, open,
 };
 
 use super::{Folder, compressed, corpus, read, read_with};
@@ -452,4 +452,141 @@ fn malformed_records_can_be_skipped() {
         "{shown}"
     );
     assert!(shown.ends_with("\n  and 2 more"), "{shown}");
+}
+
+#[test]
+fn numbers_and_booleans_are_labels() {
+    let folder = Folder::new();
+    let lines = [
+        (r#"{"text": "a", "label": 3}"#, vec!["3"]),
+        (r#"{"text": "a", "label": -3}"#, vec!["-3"]),
+        (r#"{"text": "a", "label": 2.0}"#, vec!["2"]),
+        (r#"{"text": "a", "label": 0.5}"#, vec!["0.5"]),
+        (r#"{"text": "a", "label": -0.0}"#, vec!["0"]),
+        (r#"{"text": "a", "label": true}"#, vec!["true"]),
+        (r#"{"text": "a", "labels": [1, "x", false, 1]}"#, vec!["1", "x", "false"]),
+        (r#"{"text": "a", "labels": 18446744073709551615}"#, vec!["18446744073709551615"]),
+        (r#"{"text": "a", "labels": null}"#, vec![]),
+    ];
+    let path = folder.file("a.jsonl", lines.iter().map(|(line, _)| format!("{line}\n")).collect::<String>());
+    for (document, (line, labels)) in read(&path).iter().zip(&lines) {
+        assert_eq!(&document.labels, labels, "{line}");
+    }
+    let path = folder.file("a.csv", "text,label\na,1\nb,true\nc,0.50\n");
+    assert_eq!(read(&path).iter().map(|d| d.labels.join("|")).collect::<Vec<_>>(), ["1", "true", "0.50"]);
+}
+
+fn with_columns(names: &str) -> ReadOptions {
+    ReadOptions { columns: names.split(',').map(str::to_owned).collect(), ..ReadOptions::default() }
+}
+
+#[test]
+fn csv_as_the_world_writes_it() {
+    let folder = Folder::new();
+    let plain =
+        read(&folder.file("a.csv", "id,text,label,date\n1,\"Hello, you; there\",x,2024-05-31\n2,b,y,2024-06-01\n"));
+    assert_eq!((plain.len(), plain[0].labels.join("|")), (2, "x".to_owned()));
+    let excel = "id;text;label;date\r\n1;Hello, you; there;x;31.05.2024\r\n2;b;y;1.6.2024\r\n"
+        .replace("Hello, you; there", "\"Hello, you; there\"");
+    let utf16 = |text: &str, mark: &[u8], bytes: fn(u16) -> [u8; 2]| {
+        [mark.to_vec(), text.encode_utf16().flat_map(bytes).collect()].concat()
+    };
+    for content in [
+        excel.as_bytes().to_vec(),
+        format!("\u{feff}{excel}").into_bytes(),
+        format!("sep=;\r\n{excel}").into_bytes(),
+        excel.replace(';', "\t").replace("you\t", "you;").into_bytes(),
+        excel.replace(';', "|").replace("you|", "you;").into_bytes(),
+        utf16(&excel, b"\xff\xfe", u16::to_le_bytes),
+        utf16(&excel, b"\xfe\xff", u16::to_be_bytes),
+        excel
+            .to_uppercase()
+            .replace("HELLO, YOU; THERE", "Hello, you; there")
+            .replace(";B;Y", ";b;y")
+            .replace(";X;", ";x;")
+            .into_bytes(),
+    ] {
+        assert_eq!(read(&folder.file("a.csv", &content)), plain, "{:?}", String::from_utf8_lossy(&content));
+    }
+    // The same without a name that says so.
+    assert_eq!(read(&folder.file("a", &excel))[0].body, plain[0].body);
+    let bars = ReadOptions { delimiter: Some('!'), ..ReadOptions::default() };
+    assert_eq!(read_with(&folder.file("a.csv", "text!label\na;b,c!x\n"), &bars).unwrap()[0].labels, ["x"]);
+}
+
+#[test]
+fn csv_without_a_header() {
+    let folder = Folder::new();
+    let path = folder.file("a.csv", "1,\"Hello, you\",x\n2,b,y\n");
+    let documents = read_with(&path, &with_columns("id,text,label")).unwrap();
+    assert_eq!(
+        documents.iter().map(|d| (&*d.id, d.labels.join("|"))).collect::<Vec<_>>(),
+        [("1", "x".to_owned()), ("2", "y".to_owned())]
+    );
+    // Columns without a name are passed over, and names of one's own are found by the options for fields.
+    let fields = Fields { text: Some("body".into()), ..Fields::default() };
+    let options = ReadOptions { fields, ..with_columns(",body,label") };
+    assert_eq!(read_with(&path, &options).unwrap()[1].id, "a:2");
+    // A header that is there after all is no document.
+    let path = folder.file("b.csv", "id,Text,label\n1,a,x\n");
+    assert_eq!(read_with(&path, &with_columns("id,text,label")).unwrap().len(), 1);
+    let path = folder.file("c.tsv", "a, b\tx\nc\ty\n");
+    assert_eq!(read_with(&path, &with_columns("text,label")).unwrap()[0].labels, ["x"]);
+}
+
+#[test]
+fn plain_texts() {
+    let folder = Folder::new();
+    let path = folder.file("new.txt", "Dear sir, thank you\nfor the fish");
+    let documents = read(&path);
+    assert_eq!(documents.len(), 1);
+    assert_eq!((&*documents[0].id, documents[0].labels.len()), ("new.txt", 0));
+    assert_eq!(documents[0].body, Body::Text("Dear sir, thank you\nfor the fish".into()));
+    assert_eq!(corpus(&path).format(), Some(Format::Text));
+    let lines = ReadOptions { from: Some(Format::Lines), ..ReadOptions::default() };
+    let ids = |documents: Vec<Document<'_>>| documents.iter().map(|d| d.id.to_string()).collect::<Vec<_>>();
+    let path = folder.file("lines.txt", "one, two\n\n three \n");
+    assert_eq!(ids(read_with(&path, &lines).unwrap()), ["lines.txt:1", "lines.txt:3"]);
+    // Several, and a folder of them, with an empty one and a note.
+    folder.file("flat/a.txt", "a");
+    folder.file("flat/b.txt", "");
+    assert_eq!(ids(read(&folder.path("flat"))), ["a.txt", "b.txt"]);
+    let both = open(&[folder.path("flat/a.txt"), folder.path("new.txt")], &ReadOptions::default()).unwrap();
+    assert_eq!(ids(both.first(9).unwrap()), ["a.txt", "new.txt"]);
+    // A folder of folders has labels, as ever.
+    folder.file("deep/x/a.txt", "a");
+    folder.file("deep/y/b.txt", "b");
+    assert_eq!(read(&folder.path("deep"))[1].labels, ["y"]);
+    // Files of another format are the corpus, and a text beside them is a note.
+    folder.file("mixed/a.jsonl", "{\"text\": \"a\"}\n");
+    folder.file("mixed/README.txt", "about, this");
+    assert_eq!(corpus(&folder.path("mixed")).format(), Some(Format::Jsonl));
+    // Prose that begins like data.
+    for prose in ["12:30 the train left", "9:30\nx", "{curly} braces", "A 1:2\nB"] {
+        assert_eq!(corpus(&folder.file("odd.txt", prose)).format(), Some(Format::Text), "{prose}");
+    }
+    assert_eq!(corpus(&folder.file("ft.txt", "__label__x a b\n")).format(), Some(Format::FastText));
+    assert_eq!(corpus(&folder.file("j.txt", "{\"text\": \"a\"}\n")).format(), Some(Format::Jsonl));
+    assert_eq!(corpus(&folder.file("s.txt", "x 1:2 3:1 7:1\n")).format(), Some(Format::SvmLight));
+}
+
+#[test]
+fn a_document_by_id_or_number() {
+    let folder = Folder::new();
+    let corpus = corpus(&folder.file("a.jsonl", "{\"id\": \"x\", \"text\": \"a\"}\n{\"id\": 7, \"text\": \"b\"}\n"));
+    let text = tamis::terms::TextOptions::default();
+    let id = |which: Which| corpus.document(&which, &text).map(|d| d.id.into_owned());
+    assert_eq!(id(Which::Id("7".into())).unwrap(), "7");
+    assert_eq!(id(Which::Number(1)).unwrap(), "x");
+    let error = id(Which::Number(3)).unwrap_err();
+    assert_eq!(
+        folder.message(&error),
+        "a.jsonl: there is no document 3; there are 2 documents, the first ids are x, 7"
+    );
+    let error = id(Which::Only).unwrap_err();
+    assert!(
+        folder.message(&error).starts_with("a.jsonl: has several documents; choose one with the option `id`"),
+        "{error}"
+    );
+    assert!(id(Which::Id("y".into())).unwrap_err().to_string().contains("no document has the id \"y\""));
 }

@@ -102,6 +102,34 @@ proptest! {
     }
 }
 
+/// Two files cannot be renamed at once: whatever a kill leaves of two pairs, words are never another corpus's.
+#[test]
+fn terms_of_another_svmlight_file_are_refused() {
+    let folder = Folder::new();
+    let path = folder.path("a.svm");
+    let beside = folder.path("a.svm.terms");
+    let text = |words: &'static str| Document { body: Body::Text(words.into()), ..document("d", &["x"]) };
+    let both = || (std::fs::read(&path).unwrap(), std::fs::read(&beside).unwrap());
+    write(&path, &[text("old words here")], &WriteOptions::default()).unwrap();
+    let old = both();
+    write(&path, &[text("new sea ships")], &WriteOptions::default()).unwrap();
+    let new = both();
+    for (records, terms) in [(&new.0, Some(&old.1)), (&old.0, Some(&new.1)), (&new.0, None)] {
+        std::fs::write(&path, records).unwrap();
+        match terms {
+            Some(terms) => std::fs::write(&beside, terms).unwrap(),
+            None => std::fs::remove_file(&beside).unwrap(),
+        }
+        let error = read_with(&path, &ReadOptions::default()).unwrap_err();
+        assert!(error.is_input() && error.to_string().contains("names of "), "{error}");
+    }
+    // Files of before and of others have no such line.
+    std::fs::write(&path, "x 1:1 2:1\n").unwrap();
+    std::fs::write(&beside, "sea\nships\n").unwrap();
+    let counts = vec![("sea".into(), 1), ("ships".into(), 1)];
+    assert_eq!(read(&path)[0].body, Body::Counts(counts));
+}
+
 fn document(id: &'static str, labels: &[&'static str]) -> Document<'static> {
     let labels = labels.iter().map(|l| Cow::Borrowed(*l)).collect();
     Document { id: id.into(), body: Body::Text("some words".into()), labels, part: None, date: None }

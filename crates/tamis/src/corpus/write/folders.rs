@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use super::lines::part_name;
 use super::{cannot_hold, text_of};
+use crate::atomic::Unfinished;
 use crate::corpus::Document;
 use crate::{Error, Result};
 
@@ -20,11 +21,16 @@ const NO_PART: &str = "unused";
 pub(super) struct FolderWriter {
     path: PathBuf,
     temporary: TempDir,
+    /// Only held, so that a signal removes the folder.
+    _unfinished: Unfinished,
     has_parts: bool,
 }
 
 impl FolderWriter {
     pub(super) fn create(path: &Path) -> Result<Self> {
+        if path.is_file() {
+            return Err(Error::malformed_file(path, "is a file, and a folder is to be written; name a new one"));
+        }
         if path.is_dir() {
             let mut entries = fs::read_dir(path).map_err(|e| Error::io(path, e))?;
             if entries.next().is_some() {
@@ -34,7 +40,8 @@ impl FolderWriter {
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let temporary =
             tempfile::Builder::new().prefix(".tamis-").tempdir_in(parent).map_err(|e| Error::io(path, e))?;
-        Ok(Self { path: path.to_owned(), temporary, has_parts: false })
+        let unfinished = Unfinished::new(temporary.path());
+        Ok(Self { path: path.to_owned(), temporary, _unfinished: unfinished, has_parts: false })
     }
 
     pub(super) fn write(&mut self, document: &Document<'_>) -> Result<()> {

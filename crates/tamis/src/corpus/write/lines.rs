@@ -10,7 +10,7 @@ use serde::ser::SerializeMap as _;
 
 use super::{WriteOptions, cannot_hold, text_of, written};
 use crate::atomic::AtomicFile;
-use crate::corpus::svmlight::{is_pair, terms_file};
+use crate::corpus::svmlight::{header, is_pair, terms_file};
 use crate::corpus::{Body, Document, Format, Part};
 use crate::{Error, Result};
 
@@ -165,8 +165,8 @@ impl LineWriter {
         self.buffer.push(b'\n');
     }
 
-    /// Writes what stands beside the records.
-    pub(super) fn finish(self) -> Result<()> {
+    /// What stands beside the records, written but not in its place yet, and the line that names it before them.
+    pub(super) fn finish(self) -> Result<Option<(AtomicFile, String)>> {
         if self.blank > 0 {
             tracing::warn!(
                 "{}: {} documents without words and labels are empty lines, which are not read back",
@@ -175,19 +175,23 @@ impl LineWriter {
             );
         }
         if self.format != Format::SvmLight {
-            return Ok(());
+            return Ok(None);
         }
         let mut names: Vec<(u32, String)> = self.terms.into_iter().map(|(name, number)| (number, name)).collect();
         names.sort_unstable();
         let beside = terms_file(&self.path);
         let mut file = AtomicFile::create(&beside)?;
+        let mut hash = blake3::Hasher::new();
         for (_, name) in names {
             if name.contains('\n') {
                 return Err(Error::malformed_file(&beside, format!("the term {name:?} has a line end in it")));
             }
-            writeln!(file, "{name}").map_err(|e| Error::io(&beside, e))?;
+            let line = name + "\n";
+            hash.update(line.as_bytes());
+            file.write_all(line.as_bytes()).map_err(|e| Error::io(&beside, e))?;
         }
-        file.commit()
+        file.sync()?;
+        Ok(Some((file, header(&hash.finalize()))))
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use super::scores::{ScoreTable, in_unit_interval};
+use crate::whole::{Limited, MAX_SCORES};
 use crate::{Error, Result};
 
 impl ScoreTable {
@@ -12,7 +13,7 @@ impl ScoreTable {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
-        Self::read(file, path)
+        Self::read(Limited::new(file, "a table of scores", MAX_SCORES), path)
     }
 
     /// Reads TSV (when the first line has a tab) or CSV; `path` is for messages. The header names the columns: `truth`

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Taxonomy;
 use super::build::{Origin, ParentPolicy, Said, Statement, build};
+use crate::whole::{Limited, MAX_TAXONOMY};
 use crate::{Error, Result};
 
 /// How a taxonomy file is written.
@@ -42,7 +43,7 @@ impl Taxonomy {
     pub fn open(path: impl AsRef<Path>, options: &TaxonomyOptions) -> Result<Self> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
-        Self::read(BufReader::new(file), path, options)
+        Self::read(BufReader::new(Limited::new(file, "a taxonomy", MAX_TAXONOMY)), path, options)
     }
 
     /// Reads a taxonomy from lines of text; `path` is for messages.

@@ -143,6 +143,7 @@ fn corpus_plan(source: &PlanText<'_>, raw: RawCorpus) -> Result<CorpusPlan> {
         ngrams: raw.ngrams,
         char_ngrams: raw.char_ngrams,
         language: None,
+        html: raw.html,
     };
     let named = [(&raw.terms, "corpus.terms"), (&raw.stop_words, "corpus.stop_words"), (&raw.stem, "corpus.stem")];
     text.options().map_err(|e| match named.iter().find_map(|(value, key)| Some((value.as_ref()?.span(), *key))) {

@@ -49,6 +49,7 @@ pub(super) struct RawCorpus {
     pub(super) stem: Option<Spanned<String>>,
     pub(super) ngrams: Option<usize>,
     pub(super) char_ngrams: Option<(usize, usize)>,
+    pub(super) html: Option<crate::terms::Html>,
     pub(super) terms: Option<Spanned<String>>,
     pub(super) labels: Option<Vec<String>>,
     pub(super) single_label: Option<bool>,
