@@ -12,7 +12,7 @@ use tamis::terms::{Html, looks_like_html};
 
 use crate::corpus_args::{CorpusArgs, TextArgs, counts};
 use crate::global::Global;
-use crate::output::{Format, Rows, grouped, print_json, stdout, trimmed};
+use crate::output::{Format, Rows, grouped, print_json, stdout, trimmed, visible};
 
 /// Show what a corpus is like: documents, labels, lengths, vocabulary, problems. Also shows models and counts files.
 #[derive(clap::Args)]
@@ -171,7 +171,7 @@ fn problems(summary: &Summary, outside: &[String], html: Option<&str>, out: &mut
     let mut none = true;
     let mut problem = |text: String| {
         none = false;
-        writeln!(out, "  {text}")
+        writeln!(out, "  {}", visible(&text, &[]))
     };
     let some = |names: &[String]| {
         let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");

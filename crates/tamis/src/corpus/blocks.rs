@@ -6,90 +6,15 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use memchr::{memchr, memchr_iter, memchr2, memmem, memrchr};
+use memchr::{memchr, memchr_iter, memmem};
 
+use super::cut::{Cut, csv_records};
 use super::source::{Source, not_utf8};
 use super::{BATCH_BYTES, Batch, Document, Part};
 use crate::{Error, Place, Result};
 
 /// What a batch calls with each document, or the error in its place.
 pub(crate) type Visit<'v> = dyn FnMut(Result<Document<'_>>) -> ControlFlow<()> + 'v;
-
-/// Where records end.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Cut {
-    /// After every line feed.
-    Lines,
-    /// Before every line that begins so.
-    Before(&'static [u8]),
-    /// After a line feed outside quotes.
-    Csv { delimiter: u8, quotes: bool },
-    /// Nowhere: the stream is one record.
-    Never,
-}
-
-impl Cut {
-    /// The end of the last whole record of `bytes`, which begin with a record. `None`: there is no whole one.
-    fn last(self, bytes: &[u8]) -> Option<usize> {
-        match self {
-            Self::Lines | Self::Csv { quotes: false, .. } => memrchr(b'\n', bytes).map(|at| at + 1),
-            Self::Before(start) => {
-                let mut end = bytes.len();
-                while let Some(at) = memmem::rfind(&bytes[..end], start) {
-                    match at.checked_sub(1) {
-                        Some(before) if bytes[before] == b'\n' => return Some(at),
-                        _ => end = at,
-                    }
-                }
-                None
-            }
-            Self::Csv { delimiter, quotes: true } => csv_records(bytes, delimiter).0,
-            Self::Never => None,
-        }
-    }
-
-    /// Where to go on after a record that is too long, or `None` when that is further on.
-    fn resume(self, bytes: &[u8]) -> Option<usize> {
-        match self {
-            // A quote that never closes is the usual reason for an endless record, so quotes are not heeded.
-            Self::Lines | Self::Csv { .. } => memchr(b'\n', bytes).map(|at| at + 1),
-            Self::Before(start) => memmem::find_iter(bytes, start).find(|&at| at > 0 && bytes[at - 1] == b'\n'),
-            Self::Never => None,
-        }
-    }
-
-    /// How many bytes at the end may be the beginning of a boundary.
-    fn overlap(self) -> usize {
-        match self {
-            Self::Lines | Self::Csv { .. } | Self::Never => 0,
-            Self::Before(start) => start.len() + 1,
-        }
-    }
-}
-
-/// The end of the last whole CSV record, and whether the bytes end within quotes. A quote opens only at the start of a
-/// field, as in the csv crate.
-fn csv_records(bytes: &[u8], delimiter: u8) -> (Option<usize>, bool) {
-    let mut last = None;
-    let mut at = 0;
-    while let Some(found) = memchr2(b'"', b'\n', &bytes[at..]) {
-        let here = at + found;
-        at = here + 1;
-        if bytes[here] == b'\n' {
-            last = Some(at);
-        } else if here == 0 || matches!(bytes[here - 1], b'\n' | b'\r') || bytes[here - 1] == delimiter {
-            loop {
-                let Some(quote) = memchr(b'"', &bytes[at..]) else { return (last, true) };
-                at += quote + 1;
-                if bytes.get(at) != Some(&b'"') {
-                    break;
-                }
-                at += 1;
-            }
-        }
-    }
-    (last, false)
-}
 
 /// Whole records, not yet parsed.
 #[derive(Debug)]

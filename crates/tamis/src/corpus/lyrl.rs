@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::blocks::{Block, Blocks, Cut, FileContext, Parse, Piece, Visit, too_long};
+use super::blocks::{Block, Blocks, FileContext, Parse, Piece, Visit, too_long};
+use super::cut::Cut;
 use super::fields::quoted;
 use super::source::Source;
 use super::{Body, Document, Part};

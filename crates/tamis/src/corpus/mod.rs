@@ -6,6 +6,7 @@ mod batch;
 mod blocks;
 mod choose;
 mod csv;
+mod cut;
 mod dates;
 mod detect;
 mod dialect;

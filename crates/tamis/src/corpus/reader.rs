@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::blocks::{Block, Blocks, Cut, FileContext, Lines, Parse, Parsed, Piece};
+use super::blocks::{Block, Blocks, FileContext, Lines, Parse, Parsed, Piece};
 use super::csv::Csv;
+use super::cut::Cut;
 use super::detect::HEAD_BYTES;
 use super::dialect::Dialect;
 use super::fasttext::FastText;
