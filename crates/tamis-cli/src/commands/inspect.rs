@@ -137,8 +137,12 @@ fn first(documents: &[Document<'_>]) -> Rows {
         let text = match &document.body {
             Body::Text(text) => text.to_string(),
             Body::Tokens(tokens) => tokens.iter().take(20).map(AsRef::as_ref).collect::<Vec<_>>().join(" "),
-            Body::Counts(counts) => counts.iter().take(20).map(|(term, n)| format!("{term}:{n} ")).collect(),
-            Body::Fields(fields) => fields.iter().map(|(name, text)| format!("{name}: {text} ")).collect(),
+            Body::Counts(counts) => {
+                counts.iter().take(20).map(|(term, n)| format!("{term}:{n}")).collect::<Vec<_>>().join(" ")
+            }
+            Body::Fields(fields) => {
+                fields.iter().map(|(name, text)| format!("{name}: {text}")).collect::<Vec<_>>().join(" ")
+            }
         };
         let cut = |text: &str| {
             let text = text.split_whitespace().take(30).collect::<Vec<_>>().join(" ");

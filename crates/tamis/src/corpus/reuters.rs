@@ -186,8 +186,7 @@ fn unclosed<'t>(story: &str, categories: &'t str) -> Option<&'t str> {
     if list.matches("<D>").count() != list.matches("</D>").count() {
         return Some("D");
     }
-    let Some(at) = opens(story, "TEXT") else { return None };
-    let text = &story[at..];
+    let text = &story[opens(story, "TEXT")?..];
     if !closes(text, "TEXT") {
         return Some("TEXT");
     }

@@ -168,8 +168,8 @@ struct Tag {
 impl Tag {
     fn of(text: &str) -> Option<Self> {
         let inner = text.strip_prefix('<')?;
-        if inner.starts_with("!--") {
-            let end = inner[3..].find("-->").map_or(text.len(), |at| 1 + 3 + at + 3);
+        if let Some(comment) = inner.strip_prefix("!--") {
+            let end = comment.find("-->").map_or(text.len(), |at| "<!--".len() + at + "-->".len());
             return Some(Self { name: String::new(), closes: false, length: end });
         }
         let closes = inner.starts_with('/');

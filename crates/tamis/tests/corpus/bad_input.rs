@@ -38,7 +38,7 @@ fn wrong_types_in_jsonl() {
         (r#"{"tokens": "a b"}"#, r#""tokens" must be a list of strings, found a string"#),
         (r#"{"counts": {"a": 1.5}}"#, r#""counts" must map terms to whole numbers, found 1.5"#),
         (r#"{"text": "a", "id": 1.5}"#, r#""id" must be a string or a whole number, found a number"#),
-        (r#"{"text": "a", "split": "dog"}"#, r#""split" must be train or test, found "dog""#),
+        (r#"{"text": "a", "split": "dog"}"#, r#""split" must be train, validation or test, found "dog""#),
         (
             r#"{"text": "a", "date": "5/31/24"}"#,
             r#""date" must be a date such as 2024-05-31 or 31.05.2024, found "5/31/24"; to leave it unread give the option `date_field=`"#,
@@ -348,7 +348,7 @@ fn csv_records() {
         "a.csv:3: a quoted field begins in this record and never ends; double the quotes within fields, or read quotes \
          as plain characters with the option `quotes=false`"
     );
-    assert_eq!(error("a.csv", "text,split\nx,dog\n"), "a.csv:2: \"split\" must be train or test, found \"dog\"");
+    assert_eq!(error("a.csv", "text,split\nx,dog\n"), "a.csv:2: \"split\" must be train, validation or test, found \"dog\"");
     let wide: Vec<String> = (0..20_000).map(|i| format!("column{i}")).collect();
     let message = error("a.csv", format!("{}\n", wide.join(",")));
     assert!(message.contains("and 19970 more") && message.len() < 2_000, "{message}");

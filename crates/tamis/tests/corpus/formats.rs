@@ -468,7 +468,7 @@ fn numbers_and_booleans_are_labels() {
         (r#"{"text": "a", "labels": 18446744073709551615}"#, vec!["18446744073709551615"]),
         (r#"{"text": "a", "labels": null}"#, vec![]),
     ];
-    let path = folder.file("a.jsonl", lines.iter().map(|(line, _)| format!("{line}\n")).collect::<String>());
+    let path = folder.file("a.jsonl", lines.clone().map(|(line, _)| line).join("\n"));
     for (document, (line, labels)) in read(&path).iter().zip(&lines) {
         assert_eq!(&document.labels, labels, "{line}");
     }

@@ -10,7 +10,7 @@ use arrow_array::{
     RecordBatch, StringArray, TimestampMillisecondArray, UInt64Array,
 };
 use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
+use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use tamis::corpus::{Body, Fields, Part, ReadOptions};
 
@@ -179,9 +179,9 @@ fn every_usual_codec_is_read() {
     assert_eq!(plain.len(), 200);
     for codec in [
         Compression::SNAPPY,
-        Compression::GZIP(Default::default()),
-        Compression::ZSTD(Default::default()),
-        Compression::BROTLI(Default::default()),
+        Compression::GZIP(GzipLevel::default()),
+        Compression::ZSTD(ZstdLevel::default()),
+        Compression::BROTLI(BrotliLevel::default()),
         Compression::LZ4,
         Compression::LZ4_RAW,
     ] {
@@ -203,7 +203,7 @@ fn damaged_files_are_errors_and_not_panics() {
         let whole = compressed_with(codec);
         for _ in 0..700 {
             let mut bytes = whole.clone();
-            for _ in 0..1 + random(3) {
+            for _ in 0..=random(3) {
                 let at = random(bytes.len());
                 bytes[at] = random(256) as u8;
             }
