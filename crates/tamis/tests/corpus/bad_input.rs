@@ -348,7 +348,10 @@ fn csv_records() {
         "a.csv:3: a quoted field begins in this record and never ends; double the quotes within fields, or read quotes \
          as plain characters with the option `quotes=false`"
     );
-    assert_eq!(error("a.csv", "text,split\nx,dog\n"), "a.csv:2: \"split\" must be train, validation or test, found \"dog\"");
+    assert_eq!(
+        error("a.csv", "text,split\nx,dog\n"),
+        "a.csv:2: \"split\" must be train, validation or test, found \"dog\""
+    );
     let wide: Vec<String> = (0..20_000).map(|i| format!("column{i}")).collect();
     let message = error("a.csv", format!("{}\n", wide.join(",")));
     assert!(message.contains("and 19970 more") && message.len() < 2_000, "{message}");
