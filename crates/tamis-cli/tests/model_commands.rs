@@ -242,7 +242,7 @@ fn fields_are_marked_where_they_speak() {
     let explained = folder.ok("explain m.model one.json --label phone");
     says(&explained, &["title:", "新[++手][++机]", "body:", "good", "title:‹手机›"]);
     let answer: Value =
-        serde_json::from_str(&folder.ok("explain m.model one.json --label phone --format json")).unwrap();
+        serde_json::from_str(&folder.ok("explain m.model one.json --label phone --format json --spans")).unwrap();
     let spans = answer["reasons"][0]["spans"].as_array().unwrap();
     let in_field = |field: &str| spans.iter().filter(|span| span["field"] == field).count();
     assert!(in_field("title") >= 3 && in_field("body") >= 3, "{spans:?}");

@@ -37,6 +37,9 @@ pub(crate) struct Args {
     /// Words shown for each label.
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
+    /// With --format json: also where in the text, or in the texts of the fields, the words are. Tables always mark the text.
+    #[arg(long)]
+    spans: bool,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -59,7 +62,10 @@ fn document(model: &Model, path: &Path, label: Option<u32>, args: &Args, global:
         body => body,
     };
     let id = (args.id.is_some() || args.number.is_some()).then_some(id);
-    let how = How { reasons: Some(WhyAsked { label, top: args.top, spans: true }), ..How::default() };
+    let how = How {
+        reasons: Some(WhyAsked { label, top: args.top, spans: args.spans || args.format == Format::Table }),
+        ..How::default()
+    };
     let answer = model.labeller().answer(id, &body, &how);
     if !answer.known {
         tracing::warn!("the model knows none of the words; what it says is not about this text");
