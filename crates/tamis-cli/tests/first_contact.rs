@@ -9,7 +9,9 @@ use serde_json::Value;
 
 /// `n` documents of a label, each with words of the label and one of its own.
 fn lines(label: &str, words: &str, n: usize) -> String {
-    let line = |i: usize| format!("{{\"id\":\"{label}{i}\",\"text\":\"{words} {label}number{i}\",\"labels\":[\"{label}\"]}}\n");
+    let line = |i: usize| {
+        format!("{{\"id\":\"{label}{i}\",\"text\":\"{words} {label}number{i}\",\"labels\":[\"{label}\"]}}\n")
+    };
     (0..n).map(line).collect()
 }
 
@@ -67,7 +69,9 @@ fn groups_stay_in_one_part() {
 fn a_validation_part_tunes_and_is_not_trained_on() {
     let folder = Folder::new();
     let part = |text: String, part: &str| text.replace("\"id\"", &format!("\"split\":\"{part}\",\"id\""));
-    let both = |n: usize, from: &str| lines("sport", &format!("goals referee {from}"), n) + &lines("space", &format!("orbit planet {from}"), n);
+    let both = |n: usize, from: &str| {
+        lines("sport", &format!("goals referee {from}"), n) + &lines("space", &format!("orbit planet {from}"), n)
+    };
     let corpus = |name: &str| part(both(20, "shared"), "train") + &part(both(8, "onlyhere"), name);
     for name in ["val", "dev", "validation"] {
         folder.file("all.jsonl", corpus(name));
@@ -150,7 +154,8 @@ fn averages_say_their_convention_where_it_matters() {
 fn the_smallest_corpora_give_a_model_or_the_reason() {
     let folder = Folder::new();
     for n in 2..=20 {
-        let corpus: String = lines("sport", "goals and a referee", n / 2) + &lines("space", "orbit of a planet", n - n / 2);
+        let corpus: String =
+            lines("sport", "goals and a referee", n / 2) + &lines("space", "orbit of a planet", n - n / 2);
         folder.file("tiny.jsonl", &corpus);
         let told = folder.ok("fit tiny.jsonl -o tiny.model");
         if n < 6 {
@@ -162,7 +167,10 @@ fn the_smallest_corpora_give_a_model_or_the_reason() {
         says(&folder.ok("fit tiny.jsonl -o tiny.model --features 3"), &["features"]);
     }
     folder.file("tiny.jsonl", lines("sport", "goals", 1) + &lines("space", "orbit", 1));
-    says(&folder.refused("fit tiny.jsonl -o tiny.model --threshold scut"), &["scut", "2 training documents are too few"]);
+    says(
+        &folder.refused("fit tiny.jsonl -o tiny.model --threshold scut"),
+        &["scut", "2 training documents are too few"],
+    );
 }
 
 /// What recognises a file does not eat a pipe's beginning.

@@ -42,7 +42,8 @@ fn killed_at_any_moment_outputs_are_old_or_whole() {
         .collect();
     while time.map_or(kills + ended < 60, |time| begin.elapsed() < time) {
         let case = kills + ended;
-        let ((job, output), (whole, takes)) = (&jobs[case as usize % jobs.len()], &references[case as usize % jobs.len()]);
+        let ((job, output), (whole, takes)) =
+            (&jobs[case as usize % jobs.len()], &references[case as usize % jobs.len()]);
         let before = b"what was here before".to_vec();
         folder.file(output, &before);
         let mut child = Command::new(&program)
@@ -83,12 +84,8 @@ fn with_nowhere_to_write_it_says_so() {
     ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let program = assert_cmd::cargo::cargo_bin("tamis");
-        let output = Command::new(program)
-            .args(command.split(' '))
-            .current_dir(folder.path("."))
-            .stdout(full)
-            .output()
-            .unwrap();
+        let output =
+            Command::new(program).args(command.split(' ')).current_dir(folder.path(".")).stdout(full).output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(matches!(output.status.code(), Some(1 | 2)), "{command}: {:?} {told}", output.status);
         assert!(!told.contains("panicked") && told.contains("space"), "{command}: {told}");

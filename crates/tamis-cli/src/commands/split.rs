@@ -52,7 +52,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
     let read = reading(&args.fields)?;
     // Labels, dates and ids; no term is kept.
-    let options = CountOptions { vocabulary: Some(Vocabulary::default().into()), text: read, ..CountOptions::default() };
+    let options =
+        CountOptions { vocabulary: Some(Vocabulary::default().into()), text: read, ..CountOptions::default() };
     let (counted, report) = tamis::counts::count(corpus.batches_for(&options.text)?, &options, &global.progress())?;
     if counted.is_empty() {
         return Err(corpus.no_documents(&report.skipped).into());

@@ -65,7 +65,8 @@ impl Parting {
     fn by_labels(&self, counts: &Counts) -> Vec<Part> {
         let rows = counts.rows();
         // As many equal folds as both shares are whole numbers of, nearly.
-        let near = |share: f64, folds: usize| (share * folds as f64 - (share * folds as f64).round()).abs() / folds as f64;
+        let near =
+            |share: f64, folds: usize| (share * folds as f64 - (share * folds as f64).round()).abs() / folds as f64;
         let fits = |folds: &usize| near(self.test, *folds) < 0.005 && near(self.validation, *folds) < 0.005;
         let folds = (2..=100).find(fits).unwrap_or(100).min(rows.len());
         let of = stratified_folds(&counts.assignments, &rows, folds, &shuffled(rows.len(), self.seed, 0));

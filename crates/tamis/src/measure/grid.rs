@@ -37,7 +37,11 @@ impl EvaluationGrid {
         }
         let document_wise: Vec<Measure> = measures.iter().copied().filter(|&m| is_document_wise(m)).collect();
         let needs = |wanted: Average| measures.iter().any(|m| m.average() == Some(wanted));
-        let width = if needs(Average::Macro) || needs(Average::Present) { trained.len() } else { usize::from(needs(Average::Micro)) };
+        let width = if needs(Average::Macro) || needs(Average::Present) {
+            trained.len()
+        } else {
+            usize::from(needs(Average::Micro))
+        };
         let sums = places * document_wise.len();
         let labels = trained.len();
         let layout = Layout { measures: measures.to_vec(), document_wise, labels, trained, hierarchical: false };

@@ -63,9 +63,7 @@ pub(super) struct Layout {
 pub(super) fn is_document_wise(measure: Measure) -> bool {
     match measure {
         Measure::Accuracy | Measure::SubsetAccuracy | Measure::HammingLoss => true,
-        other => {
-            other.average().map_or_else(|| other.family() == Family::Ranked, Average::is_over_documents)
-        }
+        other => other.average().map_or_else(|| other.family() == Family::Ranked, Average::is_over_documents),
     }
 }
 
@@ -270,7 +268,8 @@ impl Totals {
         let (mut labels, mut sum, mut undefined) = (0u64, 0.0, 0);
         let nothing = Tally::default();
         let known = self.tallies.iter().zip(&whole.tallies).zip(&layout.trained);
-        let unseen = whole.unseen.iter().map(|(label, of_whole)| (self.unseen.get(label).unwrap_or(&nothing), of_whole));
+        let unseen =
+            whole.unseen.iter().map(|(label, of_whole)| (self.unseen.get(label).unwrap_or(&nothing), of_whole));
         for ((tally, of_whole), trained) in known.chain(unseen.map(|pair| (pair, &false))) {
             let counts = match average {
                 Average::Present => of_whole.support() + of_whole.decided() > 0,

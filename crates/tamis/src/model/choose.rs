@@ -435,7 +435,11 @@ fn decide(
         best.selector,
         best.mean,
         best.error,
-        if validated { "on the validation part, trained on".to_owned() } else { format!("in {}-fold cross-validation on", options.folds) },
+        if validated {
+            "on the validation part, trained on".to_owned()
+        } else {
+            format!("in {}-fold cross-validation on", options.folds)
+        },
         best.documents,
         trials.len()
     )];

@@ -199,7 +199,11 @@ impl Model {
             curves,
             calibration: meta.calibration,
             summary: meta.summary,
-            seen: Seen::from_fingerprints(if file.sections().any(|(name, _)| name == "seen") { file.slice::<u64>("seen")?.to_vec() } else { Vec::new() }),
+            seen: Seen::from_fingerprints(if file.sections().any(|(name, _)| name == "seen") {
+                file.slice::<u64>("seen")?.to_vec()
+            } else {
+                Vec::new()
+            }),
         };
         Self::new(parts).map_err(|e| file.error(e.to_string()))
     }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Labeller, Seen};
 use super::labeller::Desk;
+use super::{Labeller, Seen};
 use crate::classify::{Classifier, ClassifierSpec, Fitted, Query, Scored, Scratch};
 use crate::counts::Vocabulary;
 use crate::hierarchy::progressive::Answers;
@@ -154,7 +154,10 @@ impl Model {
             _ => false,
         };
         let documents = self.summary.label_documents.iter().zip(0u32..).filter(|&(_, label)| !is_inner(label));
-        documents.filter(|(n, _)| **n > 0).max_by_key(|&(n, label)| (n, std::cmp::Reverse(label))).map(|(_, label)| label)
+        documents
+            .filter(|(n, _)| **n > 0)
+            .max_by_key(|&(n, label)| (n, std::cmp::Reverse(label)))
+            .map(|(_, label)| label)
     }
 
     /// A model of parts that belong together, or an error that says why they do not.

@@ -76,9 +76,11 @@ pub(super) fn fit(
     });
     let chosen = Chosen { counts, rows, selector: &selector, size, classifier: &classifier, budget: &options.budget };
     let decide = if threshold.needs_held_out() { None } else { Some(Thresholds::untuned(threshold)?) };
-    let Validated { held_out, quality, never } = chosen.cross_validate(folds, options.seed, decide.as_ref(), progress)?;
+    let Validated { held_out, quality, never } =
+        chosen.cross_validate(folds, options.seed, decide.as_ref(), progress)?;
     if folds < asked {
-        reasons.push("The documents are too few to hold some of them out, so how good the model is is not known.".into());
+        reasons
+            .push("The documents are too few to hold some of them out, so how good the model is is not known.".into());
     }
     if !never.is_empty() {
         let some: Vec<&str> = never.iter().take(5).map(|&label| counts.labels.name(label)).collect();

@@ -180,7 +180,8 @@ fn counts_files() {
 fn taxonomies_and_score_tables() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tree.tsv");
-    let wholes = ["a\troot\tAll\nb\ta\tSome\nc\ta\nd\tb\n", "parent: Root child: A child-description: a\nparent: A child: A1\n"];
+    let wholes =
+        ["a\troot\tAll\nb\ta\tSome\nc\ta\nd\tb\n", "parent: Root child: A child-description: a\nparent: A child: A1\n"];
     let table = "truth\tlevel1\tlevel2\n1\t0.5\t0.25\n0\t1\t0\n1\t0.125\t0.75\n";
     torture("taxonomies", |damage| {
         let whole = damage.pick(&wholes);
@@ -201,9 +202,50 @@ fn taxonomies_and_score_tables() {
 #[test]
 fn expressions() {
     const PARTS: [&str; 44] = [
-        "chi2max", "ig", "df", "wfo", "lr", "hr", "ar", "wr", "os", "sffs", "ib", "@1", "@", "(", ")", ",", "*", "+", "0.3", "1", "-1", "1e400",
-        "auto", "words", "chars", "title:", "1-2", "3-5", "stem=english", "stop=", "kind=text", "svm", "bayes", "knn", "c=", "vectors=tfidf*rf",
-        "scut", "rcut", "pcut", "F1@macro", "nDCG@", "random", "prior", "é",
+        "chi2max",
+        "ig",
+        "df",
+        "wfo",
+        "lr",
+        "hr",
+        "ar",
+        "wr",
+        "os",
+        "sffs",
+        "ib",
+        "@1",
+        "@",
+        "(",
+        ")",
+        ",",
+        "*",
+        "+",
+        "0.3",
+        "1",
+        "-1",
+        "1e400",
+        "auto",
+        "words",
+        "chars",
+        "title:",
+        "1-2",
+        "3-5",
+        "stem=english",
+        "stop=",
+        "kind=text",
+        "svm",
+        "bayes",
+        "knn",
+        "c=",
+        "vectors=tfidf*rf",
+        "scut",
+        "rcut",
+        "pcut",
+        "F1@macro",
+        "nDCG@",
+        "random",
+        "prior",
+        "é",
     ];
     fn back<T: std::str::FromStr + ToString + PartialEq>(text: &str) -> bool {
         let Ok(parsed) = text.parse::<T>() else { return false };

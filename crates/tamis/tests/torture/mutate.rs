@@ -5,8 +5,30 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 /// What breaks parsers more often than chance does.
 const NASTY: [&[u8]; 24] = [
-    b"\"", b"{", b"}", b"[", b"]", b"\n", b"\r\n", b",", b"\t", b":", b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"<", b">", b"&#x110000;",
-    b"\\u12", b"\\ud800", b"-1", b"1e999", b"99999999999999999999", b"NaN", b"\xc3\x28", b"__label__",
+    b"\"",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"\n",
+    b"\r\n",
+    b",",
+    b"\t",
+    b":",
+    b"\0",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"<",
+    b">",
+    b"&#x110000;",
+    b"\\u12",
+    b"\\ud800",
+    b"-1",
+    b"1e999",
+    b"99999999999999999999",
+    b"NaN",
+    b"\xc3\x28",
+    b"__label__",
 ];
 
 pub(crate) struct Damage(ChaCha8Rng);
