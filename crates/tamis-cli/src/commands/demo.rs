@@ -45,7 +45,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let flat = FitOptions { threshold: Some(Threshold::recommended().into()), ..along.clone() };
     let pipelines = along.fit(&counts, &train, &progress)?;
     let model = flat.fit(&counts, &train, &progress)?.model;
-    let evaluation = model.evaluate(corpus.batches()?, &EvaluateOptions::default(), &progress)?.evaluation;
+    let quality = model.evaluate(corpus.batches()?, &EvaluateOptions::default(), &progress)?;
 
     let mut page = Page::new(
         "tamis: a demonstration",
@@ -57,7 +57,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         ),
     );
     let table = Contingency::of_rows(&counts, &train);
-    page.corpus(&Summary::of(&counts)).selection(&table)?.model(&model, &evaluation)?.taxonomy(&model, &evaluation)?;
+    page.corpus(&Summary::of(&counts)).selection(&table)?.model(&model, &quality)?.taxonomy(&model, &quality)?;
     if let Some((_, table)) = pipelines.nodes.and_then(|nodes| nodes.example) {
         page.pipeline(&table, &pipeline::Options::default())?;
     }
@@ -71,7 +71,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         return Ok(());
     }
     let mut rows = Rows::new(["measure", "value"]);
-    for value in evaluation.values() {
+    for value in quality.values() {
         if let Some(v) = value.value {
             rows.push([value.measure.to_string(), format!("{v:.4}")]);
         }
@@ -87,7 +87,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         model.summary.vocabulary,
         model.summary.selector
     )?;
-    writeln!(out, "On {} test documents\n{}\n", evaluation.documents(), trimmed(&rows.table(global)))?;
+    writeln!(out, "On {} test documents\n{}\n", quality.evaluation.documents(), trimmed(&rows.table(global)))?;
     writeln!(
         out,
         "Report: {}\nModel:  {}",

@@ -160,6 +160,18 @@ impl Quality {
         &self.names[label as usize]
     }
 
+    /// The measures asked for. Where none was asked for, the second convention of an average is there if it says something else.
+    pub fn values(&self) -> Vec<MeasureValue> {
+        let values = self.evaluation.values();
+        let value_of = |measure| values.iter().find(|v| v.measure == measure).and_then(|v| v.value);
+        let says_more = |v: &&MeasureValue| {
+            !self.both_conventions
+                || !matches!(v.measure.average(), Some(Average::Present | Average::Documents))
+                || v.measure.other_convention().and_then(value_of) != v.value
+        };
+        values.iter().filter(says_more).copied().collect()
+    }
+
     /// All figures, with intervals where a resampling is given. Documents without any label give none.
     pub fn report(&self, per_label: bool, intervals: Option<&Resampling>) -> Result<QualityReport> {
         let evaluation = &self.evaluation;
@@ -172,17 +184,9 @@ impl Quality {
             evaluation.per_label().iter().map(row).collect()
         };
         let levels = || (1..).zip(&self.levels).map(|(level, t)| LevelQuality { level, decided: t.into() }).collect();
-        let values = evaluation.values();
-        // The second convention of an average is shown where it says something else.
-        let value_of = |measure| values.iter().find(|v| v.measure == measure).and_then(|v| v.value);
-        let says_more = |v: &&MeasureValue| {
-            !self.both_conventions
-                || !matches!(v.measure.average(), Some(Average::Present | Average::Documents))
-                || v.measure.other_convention().and_then(value_of) != v.value
-        };
         let never = |r: &&LabelRow| r.trained && r.tally.support() > 0 && r.tally.decided() == 0;
         Ok(QualityReport {
-            measures: values.iter().filter(says_more).map(|v| (v.measure.to_string(), v.value)).collect(),
+            measures: self.values().iter().map(|v| (v.measure.to_string(), v.value)).collect(),
             baseline: self.baseline.clone(),
             never_decided: evaluation.per_label().iter().filter(never).map(|r| self.name(r.label).to_owned()).collect(),
             trained_on: self.trained_on,

@@ -102,11 +102,14 @@ impl FitOptions {
     }
 }
 
-/// The corpus with labels of these documents only, where it has others: a label that only test documents have is nothing
-/// that a model can know.
+/// The corpus without labels that only other documents have, where there are such: what only test documents are labelled with, a
+/// model cannot know. A label without any document was named by somebody, and stays.
 fn with_documents(counts: &Counts, rows: &[usize]) -> Option<Counts> {
-    let mut seen = vec![false; counts.labels.len()];
-    rows.iter().flat_map(|&row| counts.assignments.row_indices(row)).for_each(|&label| seen[label as usize] = true);
+    let mut documents = vec![0u32; counts.labels.len()];
+    counts.assignments.indices().iter().for_each(|&label| documents[label as usize] += 1);
+    let mut own = vec![0u32; counts.labels.len()];
+    rows.iter().flat_map(|&row| counts.assignments.row_indices(row)).for_each(|&label| own[label as usize] += 1);
+    let seen: Vec<bool> = own.iter().zip(&documents).map(|(&own, &all)| own > 0 || all == 0).collect();
     let kept: Vec<u32> = (0..seen.len() as u32).filter(|&label| seen[label as usize]).collect();
     (kept.len() < seen.len()).then(|| counts.with_labels(&kept))
 }

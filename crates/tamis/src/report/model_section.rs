@@ -4,11 +4,12 @@ use super::{Axis, Bar, HeatMap, Page, Series, TreeNode, bars, lines, short};
 use crate::Result;
 use crate::classify::Fitted;
 use crate::measure::{Evaluation, Resampling};
-use crate::model::{Model, Ranker};
+use crate::model::{Model, Quality, Ranker};
 
 impl Page {
     /// How the model came about and what it measures on test documents.
-    pub fn model(&mut self, model: &Model, evaluation: &Evaluation) -> Result<&mut Self> {
+    pub fn model(&mut self, model: &Model, quality: &Quality) -> Result<&mut Self> {
+        let evaluation = &quality.evaluation;
         let summary = &model.summary;
         self.section("The model");
         self.text(&format!(
@@ -23,13 +24,15 @@ impl Page {
             self.text(reason);
         }
         let intervals = evaluation.intervals(&Resampling::default())?;
+        let shown = quality.values();
         let rows: Vec<Vec<String>> = intervals
             .iter()
+            .filter(|i| shown.iter().any(|v| v.measure == i.measure))
             .map(|i| vec![i.measure.to_string(), format!("{:.4}", i.value), format!("{:.4} to {:.4}", i.low, i.high)])
             .collect();
         self.text(&format!("Measured on {} test documents, with 95 % bootstrap intervals:", evaluation.documents()));
         self.table(&["measure", "value", "95 %"], &rows);
-        self.per_label(model, evaluation);
+        self.per_label(quality);
         self.curves(model);
         if summary.single_label {
             self.confusion(model, evaluation);
@@ -40,19 +43,19 @@ impl Page {
         Ok(self)
     }
 
-    fn per_label(&mut self, model: &Model, evaluation: &Evaluation) {
-        let mut rows = evaluation.per_label();
+    fn per_label(&mut self, quality: &Quality) {
+        let mut rows = quality.evaluation.per_label();
         rows.retain(|r| r.tally.support() > 0);
         rows.sort_by(|a, b| b.f1.total_cmp(&a.f1).then(a.label.cmp(&b.label)));
         let all: Vec<Bar> = rows
             .iter()
             .map(|r| Bar {
-                name: model.labels.name(r.label).to_owned(),
+                name: quality.name(r.label).to_owned(),
                 value: r.f1,
                 mark: None,
                 tip: format!(
                     "{}: F1 {:.3}, precision {:.3}, recall {:.3}, {} test documents",
-                    model.labels.name(r.label),
+                    quality.name(r.label),
                     r.f1,
                     r.precision,
                     r.recall,
@@ -200,11 +203,11 @@ impl Page {
     }
 
     /// The taxonomy as a tree, with quality and threshold at each node that is a label.
-    pub fn taxonomy(&mut self, model: &Model, evaluation: &Evaluation) -> Result<&mut Self> {
+    pub fn taxonomy(&mut self, model: &Model, quality: &Quality) -> Result<&mut Self> {
         let Some(taxonomy) = &model.taxonomy else { return Ok(self) };
         self.section("The taxonomy");
         self.text("Each node with its F1 on the test documents, its documents and its threshold.");
-        let quality = evaluation.per_label();
+        let quality = quality.evaluation.per_label();
         let mut nodes = Vec::new();
         let mut stack: Vec<u32> = taxonomy.roots().collect::<Vec<_>>().into_iter().rev().collect();
         while let Some(node) = stack.pop() {
