@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Folder, SMALL, out, says};
+use common::{Folder, SMALL, out, says, warned};
 use serde_json::Value;
 
 #[test]
@@ -247,7 +247,8 @@ fn fields_are_marked_where_they_speak() {
     let in_field = |field: &str| spans.iter().filter(|span| span["field"] == field).count();
     assert!(in_field("title") >= 3 && in_field("body") >= 3, "{spans:?}");
     folder.file("other.json", r#"{"headline":"x"}"#);
-    says(&folder.refused("explain m.model other.json"), &["title, body", "there are headline"]);
+    let unread = folder.run("explain m.model other.json");
+    says(&warned("explain", &unread), &["no field \"title\"", "headline", "knows none of the words"]);
     folder.file("plain.txt", "手机");
     says(&folder.refused("explain m.model plain.txt"), &["JSON object with title, body"]);
 }
