@@ -6,7 +6,6 @@
 
 /// Options that messages name.
 pub const OPTIONS: &[&str] = &[
-    "by",
     "calibrate",
     "char_ngrams",
     "classifier",
@@ -140,7 +139,7 @@ mod tests {
     #[test]
     fn only_options_are_spelled() {
         let shout = |option: &str, value: Option<&str>| format!("<{option}|{}>", value.unwrap_or("-"));
-        assert_eq!(spell_options("a the option `by`, the option `from=csv`.", shout), "a <by|->, <from|csv>.");
+        assert_eq!(spell_options("a the option `terms`, the option `from=csv`.", shout), "a <terms|->, <from|csv>.");
         for plain in ["", "no option", "the option `nonsense=1` stays", "the option `by", "`by`"] {
             assert_eq!(spell_options(plain, shout), plain);
         }
