@@ -3,7 +3,7 @@
 //! ```text
 //! cargo xtask test [FILTER]   installs what the tests need and runs all of them
 //! cargo xtask bench NAME      prints a table: what was run, ours, peer, ratio
-//! cargo xtask torture         damaged input, kills and full disks: [--minutes N] [--seed S]
+//! cargo xtask torture         damaged input, kills and full disks, or `server`: [--minutes N] [--seed S]
 //! cargo xtask wheel           builds the Python package into target/wheels
 //! cargo xtask docs            writes the pages that are made from the code; --check fails when they are stale
 //! ```

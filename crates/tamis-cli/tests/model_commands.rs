@@ -236,7 +236,7 @@ fn fields_are_marked_where_they_speak() {
         0 => format!(r#"{{"id":"{n}","title":"手机很好","body":"the phone is good","labels":["phone"]}}"#),
         _ => format!(r#"{{"id":"{n}","title":"水果不好","body":"the fruit was bad","labels":["fruit"]}}"#),
     };
-    folder.file("docs.jsonl", &(0..20).map(|n| line(n) + "\n").collect::<String>());
+    folder.file("docs.jsonl", (0..20).map(|n| line(n) + "\n").collect::<String>());
     folder.ok("fit docs.jsonl -o m.model --terms title:chars(1-2)+body:words(1-2) --by chi2max@1 --features all --classifier svm");
     folder.file("one.json", r#"{"title":"新手机", "body":"a good phone is good"}"#);
     let explained = folder.ok("explain m.model one.json --label phone");

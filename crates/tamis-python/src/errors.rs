@@ -56,7 +56,7 @@ fn argument(option: &'static str) -> Option<&'static str> {
         "set" => "change",
         // A study that was stopped goes on whenever its folder is given again.
         "resume" => "output",
-        "parent" | "to" | "to_prefix" | "to_separator" => return None,
+        "format" | "id" | "number" | "parent" | "to" | "to_prefix" | "to_separator" => return None,
         same => same,
     })
 }

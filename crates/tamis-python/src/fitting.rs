@@ -7,7 +7,7 @@ use tamis::classify::ClassifierSpec;
 use tamis::counts::{Counts, Csr, Vocabulary};
 use tamis::features::Size;
 use tamis::hierarchy::{ParentPolicy, Separator, Taxonomy};
-use tamis::model::{FitOptions, Model, Trained};
+use tamis::model::{FitOptions, Model, Trained, Unlabelled};
 use tamis::threshold::Threshold;
 use tamis::{Progress, Result};
 
@@ -47,6 +47,8 @@ pub(crate) fn fit_matrix(
         features: Some(Size::All),
         classifier: Some(classifier),
         threshold: threshold.map(Into::into),
+        // A row of zeros is said, not forgotten.
+        unlabelled: Some(Unlabelled::Negative),
         folds: Some(0),
         ..FitOptions::default()
     };

@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn options_are_keys() {
-        let problem = Problem::from(tamis::Error::invalid("features", 0, "at least one; see the option `by`"));
-        assert_eq!(problem.detail(), "\"features\": \"0\": at least one; see \"by\"");
+        let problem = Problem::from(tamis::Error::invalid("features", 0, "at least one; see the option `terms`"));
+        assert_eq!(problem.detail(), "\"features\": \"0\": at least one; see \"terms\"");
     }
 }

@@ -138,20 +138,16 @@ impl Ranking {
         self.labels.as_deref()
     }
 
-    /// The same for people: the label that a term speaks for. The label of the maximum may be one that the term hardly ever meets
-    /// (with two labels, χ² is the same for both); then it is the label of whose documents the largest share has the term.
+    /// The same for people: the label that a term speaks for. With two labels, χ² and its like are the same for both, and the one of
+    /// the maximum may be the one that the term hardly ever meets; then it is the other.
     pub fn speaks_for(&self, at: usize, table: &Contingency) -> Option<u32> {
         let (label, term) = (self.labels.as_ref()?[at], self.terms[at]);
         let cell = table.cell(term, label);
-        if cell.a * cell.d >= cell.b * cell.c {
-            return Some(label);
+        let mut others = table.label_documents().iter().zip(0u32..).filter(|&(&n, l)| n > 0 && l != label);
+        match (others.next(), others.next()) {
+            (Some((_, other)), None) if cell.a * cell.d < cell.b * cell.c => Some(other),
+            _ => Some(label),
         }
-        let share = |&label: &u32| {
-            let cell = table.cell(term, label);
-            cell.a / (cell.a + cell.c)
-        };
-        let met = table.meetings().row_indices(term as usize).iter().copied();
-        met.reduce(|best, other| if share(&other) > share(&best) { other } else { best }).or(Some(label))
     }
 
     /// The best `size` terms, or all when there are fewer.
