@@ -1,6 +1,6 @@
 //! How commands are given a corpus, and how its text becomes terms.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -141,6 +141,36 @@ impl CorpusArgs {
     pub(crate) fn open(&self, global: &Global) -> tamis::Result<Corpus> {
         open(&self.paths, &self.read, global)
     }
+}
+
+/// Refuses outputs that are an input, or the same file twice: what is read must not be lost.
+pub(crate) fn keep_apart(inputs: &[&Path], outputs: &[&Path]) -> tamis::Result<()> {
+    // A file that is not there yet is told by its folder and name.
+    let place = |path: &Path| {
+        let folder = || path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let whole = || Some(folder().canonicalize().ok()?.join(path.file_name()?));
+        path.canonicalize().ok().or_else(whole).unwrap_or_else(|| path.to_owned())
+    };
+    let real = |path: &&&Path| path.as_os_str() != "-";
+    let read: Vec<PathBuf> = inputs.iter().filter(real).map(|path| place(path)).collect();
+    let mut written = Vec::new();
+    for output in outputs.iter().filter(real) {
+        let here = place(output);
+        // Devices take what they are given.
+        if std::fs::metadata(&here).is_ok_and(|data| !data.is_file() && !data.is_dir()) {
+            continue;
+        }
+        let reason = if read.contains(&here) {
+            "this would be written over what is read; name another file"
+        } else if written.contains(&here) {
+            "this would be written twice; name another file"
+        } else {
+            written.push(here);
+            continue;
+        };
+        return Err(tamis::Error::malformed_file(output, reason));
+    }
+    Ok(())
 }
 
 /// Finds and recognises a corpus.

@@ -194,3 +194,23 @@ fn of_two_labels_a_word_is_named_with_the_one_it_speaks_for() {
         assert_eq!(entry["label"], right, "{entry}");
     }
 }
+
+/// What is read is not written over, and no part of a split is empty.
+#[test]
+fn inputs_are_not_written_over() {
+    let folder = Folder::with_model();
+    folder.file("two.jsonl", lines("sport", "goals", 1) + &lines("space", "orbit", 1));
+    let before = folder.contents();
+    for command in [
+        "split small.jsonl -o small.jsonl b.jsonl",
+        "split small.jsonl -o b.jsonl ./b.jsonl",
+        "convert small.jsonl ./small.jsonl",
+        "fit small.jsonl -o small.jsonl",
+        "classify small.model small.jsonl -o small.jsonl",
+        "classify small.model small.jsonl -o small.model --format csv",
+        "split two.jsonl -o a.jsonl b.jsonl",
+    ] {
+        folder.refused(command);
+        assert!(folder.contents() == before, "{command}");
+    }
+}

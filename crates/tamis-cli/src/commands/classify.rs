@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tamis::corpus::{Format, Skipped};
 use tamis::model::{Answer, AnswerWriter, How, Model, WhyAsked};
 
-use crate::corpus_args::{ReadArgs, open};
+use crate::corpus_args::{ReadArgs, keep_apart, open};
 use crate::global::Global;
 use crate::output::flags;
 
@@ -50,6 +50,10 @@ struct Made<'m> {
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    if let Some(output) = &args.output {
+        let inputs: Vec<&Path> = args.documents.iter().chain([&args.model]).map(PathBuf::as_path).collect();
+        keep_apart(&inputs, &[output])?;
+    }
     let model = Model::read(&args.model)?;
     let documents = open(&args.documents, &args.read, global)?.batches_for(&model.text)?;
     let how = How {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tamis::corpus::{Format, WriteOptions, Writer};
 
-use crate::corpus_args::{ReadArgs, open};
+use crate::corpus_args::{ReadArgs, keep_apart, open};
 use crate::global::Global;
 use crate::output::{flags, grouped};
 
@@ -31,6 +31,7 @@ pub(crate) struct Args {
 pub(crate) fn run(mut args: Args, global: &Global) -> anyhow::Result<()> {
     let output = args.paths.pop().unwrap_or_default();
     let options = WriteOptions { to: args.to, label_separator: args.to_separator, label_prefix: args.to_prefix };
+    keep_apart(&args.paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &[&output])?;
     let corpus = open(&args.paths, &args.read, global)?;
     let mut writer = create(&output, &options)?;
     let tally = corpus.for_each(|document| writer.write(&document))?;

@@ -11,7 +11,7 @@ use tamis::model::{Deciding, Effort, FitOptions, FrontierPoint, Prefer, Ranker, 
 use tamis::threshold::CalibrationMethod;
 
 use super::hierarchy::HierarchyArgs;
-use crate::corpus_args::{CorpusArgs, TextArgs, labelled_counts};
+use crate::corpus_args::{CorpusArgs, TextArgs, keep_apart, labelled_counts};
 use crate::global::Global;
 use crate::output::{Rows, grouped, stdout, trimmed};
 
@@ -80,6 +80,7 @@ fn size(text: &str) -> tamis::Result<Wanted> {
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    keep_apart(&args.corpus.paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &[&args.output])?;
     let mut options = FitOptions {
         by: args.by,
         features: args.features.0,

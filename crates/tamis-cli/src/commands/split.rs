@@ -1,6 +1,6 @@
 //! `tamis split`: a corpus → parts to train on, to tune on, to judge by.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use tamis::corpus::{Document, Part, WriteOptions};
@@ -8,7 +8,7 @@ use tamis::counts::{CountOptions, PartBy, Parting, Vocabulary};
 use tamis::terms::TextOptions;
 
 use super::convert::create;
-use crate::corpus_args::CorpusArgs;
+use crate::corpus_args::{CorpusArgs, keep_apart};
 use crate::global::Global;
 use crate::output::{Format, Rows, flags, grouped, print_rows};
 
@@ -42,6 +42,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    let inputs: Vec<&Path> = args.corpus.paths.iter().map(PathBuf::as_path).collect();
+    keep_apart(&inputs, &args.output.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let corpus = args.corpus.open(global)?;
     if !corpus.is_rereadable() {
         bail!("a corpus is read twice to split it, and a stream can be read once; save it to a file first");
@@ -64,6 +66,14 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         None => PartBy::Labels,
     };
     let parts = Parting { test: args.test, validation, by, seed: global.seed() }.parts(&counted)?;
+    let wanted = [(Part::Train, true), (Part::Validation, validation > 0.0), (Part::Test, true)];
+    if wanted.iter().any(|(part, wanted)| *wanted && !parts.contains(part)) {
+        bail!(
+            "{} documents with {} labels are too few for these shares: a part would be empty",
+            counted.len(),
+            counted.labels.len()
+        );
+    }
     let mut writers = Vec::new();
     for path in &args.output {
         writers.push(create(path, &WriteOptions::default())?);
