@@ -200,6 +200,7 @@ fn of_two_labels_a_word_is_named_with_the_one_it_speaks_for() {
 fn inputs_are_not_written_over() {
     let folder = Folder::with_model();
     folder.file("two.jsonl", lines("sport", "goals", 1) + &lines("space", "orbit", 1));
+    folder.file("other.jsonl", SMALL.replace("labels", "category"));
     let before = folder.contents();
     for command in [
         "split small.jsonl -o small.jsonl b.jsonl",
@@ -209,6 +210,7 @@ fn inputs_are_not_written_over() {
         "classify small.model small.jsonl -o small.jsonl",
         "classify small.model small.jsonl -o small.model --format csv",
         "split two.jsonl -o a.jsonl b.jsonl",
+        "split other.jsonl -o a.jsonl b.jsonl",
     ] {
         folder.refused(command);
         assert!(folder.contents() == before, "{command}");

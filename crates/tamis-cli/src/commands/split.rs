@@ -60,6 +60,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     if counted.is_empty() {
         return Err(corpus.no_documents(&report.skipped).into());
     }
+    // Labels that are under another name would not be written, and nobody could train on what is left.
+    if counted.labels.is_empty() && !args.by_date && args.group.is_none() {
+        return Err(corpus.no_labels().into());
+    }
     let by = match &args.group {
         Some(field) => PartBy::Group(groups(&corpus, field)?),
         None if args.by_date => PartBy::Date,
