@@ -33,20 +33,17 @@ pub(super) fn fit(
     if folds == 1 {
         return Err(Error::invalid("folds", 1, "cross-validation needs two folds or more; 0 leaves it out"));
     }
-    if folds == 0 {
-        let tuned = threshold.filter(Threshold::needs_held_out).map(|threshold| threshold.to_string());
-        if let Some(what) = tuned.or(options.calibrate.map(|method| method.to_string())) {
+    let (folds, asked) = (usable_folds(counts, rows, folds, options.seed)?, folds);
+    let tuned = threshold.filter(Threshold::needs_held_out).map(|threshold| threshold.to_string());
+    if folds == 0
+        && let Some(what) = tuned.or(options.calibrate.map(|method| method.to_string()))
+    {
+        if asked == 0 {
             return Err(Error::invalid("folds", 0, format!("{what} is tuned by cross-validation; take 2 or more")));
         }
-    }
-    let (folds, asked) = (usable_folds(counts, rows, folds, options.seed)?, folds);
-    if folds < asked && asked > 0 {
-        let tuned = threshold.filter(Threshold::needs_held_out).map(|threshold| threshold.to_string());
-        if let Some(what) = tuned.or(options.calibrate.map(|method| method.to_string())) {
-            let n = rows.len();
-            let reason = "training documents are too few to hold some of them out; add documents of each label";
-            return Err(Error::data(format!("{what} is tuned on held-out documents, and {n} {reason}")));
-        }
+        let n = rows.len();
+        let reason = "training documents are too few to hold some of them out; add documents of each label";
+        return Err(Error::data(format!("{what} is tuned on held-out documents, and {n} {reason}")));
     }
     let Choice { terms: narrower, classifier, selector, size, trials, frontier, mut reasons } =
         settle(counts, rows, options, progress)?;
