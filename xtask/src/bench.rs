@@ -45,6 +45,12 @@ pub(crate) fn list() -> Result<()> {
     Ok(())
 }
 
+/// A Python with what a peer needs: one that needs more than the tests do has a list of its own.
+fn python_for(name: &str) -> Result<std::path::PathBuf> {
+    let more = format!("xtask/peers/{name}_requirements.txt");
+    if root().join(&more).exists() { python_with(&more) } else { python() }
+}
+
 /// Runs a benchmark and its peer and prints the comparison.
 pub(crate) fn run(name: &str, rest: &[&str]) -> Result<()> {
     if !names()?.iter().any(|n| n == name) {
@@ -57,7 +63,7 @@ pub(crate) fn run(name: &str, rest: &[&str]) -> Result<()> {
     let both = root().join("xtask/peers").join(format!("{name}_bench.py"));
     if both.exists() {
         crate::wheel::install(crate::wheel::Profile::Release)?;
-        let mut program = Command::new(python()?);
+        let mut program = Command::new(python_for(name)?);
         program.env("TAMIS_BIN", root().join("target/release/tamis")).arg(both).args(rest);
         let (peers, ours): (Vec<_>, Vec<_>) =
             lines(&capture(&mut program)?)?.into_iter().partition(|l| l.side == "peer");
@@ -73,9 +79,7 @@ pub(crate) fn run(name: &str, rest: &[&str]) -> Result<()> {
     )?;
     let peers = root().join("xtask/peers");
     let script = peers.join(format!("{name}_peer.py"));
-    // A peer that needs more than the tests do has a list of its own.
-    let more = format!("xtask/peers/{name}_requirements.txt");
-    let python = if root().join(&more).exists() { python_with(&more)? } else { python()? };
+    let python = python_for(name)?;
     let peer = if script.exists() { capture(Command::new(python).arg(script).args(rest))? } else { String::new() };
     print(&lines(&ours)?, &lines(&peer)?);
     Ok(())

@@ -4,12 +4,14 @@
 //! cargo xtask test [FILTER]   installs what the tests need and runs all of them
 //! cargo xtask bench NAME      prints a table: what was run, ours, peer, ratio
 //! cargo xtask torture         damaged input, kills and full disks, or `server`: [--minutes N] [--seed S]
+//! cargo xtask fuzz [KIND]     a coverage-guided fuzzer on what is read: [--runs N]
 //! cargo xtask wheel           builds the Python package into target/wheels
 //! cargo xtask docs            writes the pages that are made from the code; --check fails when they are stale
 //! ```
 
 mod bench;
 mod docs;
+mod fuzz;
 mod markdown;
 mod run;
 mod test;
@@ -26,9 +28,10 @@ fn main() -> Result<()> {
         ["bench"] => bench::list(),
         ["bench", name, rest @ ..] => bench::run(name, rest),
         ["torture", rest @ ..] => torture::run(rest),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
         ["wheel"] => wheel::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
-        _ => bail!("usage: cargo xtask test [FILTER] | bench [NAME] | torture | wheel | docs [--check]"),
+        _ => bail!("usage: cargo xtask test [FILTER] | bench [NAME] | torture | fuzz | wheel | docs [--check]"),
     }
 }

@@ -105,6 +105,7 @@ impl ReadArgs {
     pub(crate) fn options(&self, seed: u64) -> ReadOptions {
         ReadOptions {
             from: if self.lines { Some(Format::Lines) } else { self.from },
+            prose: false,
             encoding: self.encoding,
             on_error: self.on_error,
             max_record_bytes: self.max_record,
@@ -250,13 +251,15 @@ impl TextArgs {
 
     /// The corpus, about to be counted as these options say.
     pub(crate) fn counting(&self, corpus: &Corpus) -> anyhow::Result<Counting> {
-        self.counting_by(corpus, |choices, glance| choices.with_language_of(glance)?.options())
+        self.counting_by(corpus, 0, |choices, glance| choices.with_language_of(glance)?.options())
     }
 
-    /// The same with terms that somebody decides about who knows how the corpus begins.
+    /// The same with terms that somebody decides about who knows how the corpus begins, and whether its texts have no more than
+    /// so many bytes.
     pub(crate) fn counting_by(
         &self,
         corpus: &Corpus,
+        bytes: usize,
         decide: impl FnOnce(&TextChoices, &Glance) -> tamis::Result<TextOptions>,
     ) -> anyhow::Result<Counting> {
         let vocabulary = self.vocabulary.as_ref().map(|file| -> anyhow::Result<_> {
@@ -266,7 +269,8 @@ impl TextArgs {
         let (vocabulary, choices) = (vocabulary.transpose()?, self.choices());
         // Which fields are read does not depend on the language.
         let fields = TextChoices { language: choices.language.clone().filter(|l| l != "auto"), ..choices.clone() };
-        let (source, glance) = Glance::of(corpus.batches_for(&fields.options()?)?)?;
+        let source = corpus.batches_for(&fields.options()?)?;
+        let (source, glance) = if bytes == 0 { Glance::of(source)? } else { Glance::measured(source, bytes)? };
         let text = decide(&choices, &glance)?;
         if choices.wants_language() {
             tracing::warn!("the language was recognised: terms are {text}");
@@ -361,4 +365,13 @@ pub(crate) fn contingency(
         return Err(corpus.no_documents(&report.skipped).into());
     }
     Ok((contingency, report))
+}
+
+/// How a corpus is read for its fields.
+pub(crate) fn reading(fields: &[String]) -> tamis::Result<TextOptions> {
+    if fields.is_empty() {
+        return Ok(TextOptions::default());
+    }
+    let blocks: Vec<String> = fields.iter().map(|field| format!("{field}:words")).collect();
+    blocks.join("+").parse()
 }

@@ -216,3 +216,75 @@ fn inputs_are_not_written_over() {
         assert!(folder.contents() == before, "{command}");
     }
 }
+
+/// Every word is in one document alone: a cut leaves none, and there is a model all the same.
+#[test]
+fn a_few_documents_that_share_no_word_give_a_model() {
+    let folder = Folder::new();
+    let fruit = ["red apple", "green pear", "sour plum", "ripe fig"];
+    let wheels = ["fast car", "slow bus", "old train", "new bike"];
+    let line = |text: &&str, label: &str| format!("{{\"text\":\"{text}\",\"label\":\"{label}\"}}\n");
+    let all: String = fruit.iter().map(|t| line(t, "fruit")).chain(wheels.iter().map(|t| line(t, "wheels"))).collect();
+    folder.file("tiny.jsonl", all);
+    folder.ok("fit tiny.jsonl -o tiny.model");
+    folder.file("new.txt", "a bus");
+    says(&folder.ok("classify tiny.model new.txt"), &["\"labels\":[\"wheels\"]"]);
+    folder.file("six.jsonl", (0..6).map(|i| line(&&*format!("word{i} thing{i}"), &format!("l{i}"))).collect::<String>());
+    folder.ok("fit six.jsonl -o six.model");
+}
+
+/// Text as it is typed: standard input, Markdown, a name without an ending.
+#[test]
+fn text_needs_no_format_to_be_labelled() {
+    let folder = Folder::new();
+    folder.file("all.jsonl", lines("sport", "goals and a referee", 20) + &lines("space", "orbit of a planet", 20));
+    folder.ok("fit all.jsonl -o m.model");
+    let text = "The referee, who saw it, gave the goals: 3 of them.\n";
+    for name in ["letter", "letter.md", "letter.text"] {
+        folder.file(name, text);
+        let answer: Value = serde_json::from_str(&folder.ok(&format!("classify m.model {name}"))).unwrap();
+        assert_eq!(answer["labels"], serde_json::json!(["sport"]), "{name}");
+    }
+    let program = assert_cmd::Command::cargo_bin("tamis").unwrap().current_dir(folder.path(".")).args(["classify", "m.model"]).write_stdin(text).output().unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&program.stdout).unwrap()["labels"], serde_json::json!(["sport"]));
+    // A table is still a table, and JSON lines are.
+    folder.file("table", "id,text\n1,goals\n2,\"orbit, planet\"\n");
+    assert_eq!(folder.ok("classify m.model table").lines().count(), 2);
+    // Other words altogether are worth a warning.
+    folder.file("other.txt", "zzz");
+    says(&stderr(&folder.run("classify m.model other.txt")), &["1 of 1 documents have no word that the model knows"]);
+}
+
+/// Files called train and test are these parts.
+#[test]
+fn names_of_files_are_parts() {
+    let folder = Folder::new();
+    folder.file("data/train.jsonl", lines("sport", "goals", 12) + &lines("space", "orbit", 12));
+    folder.file("data/test.jsonl", lines("sport", "goals", 3) + &lines("space", "orbit", 3));
+    let summary = &folder.json("inspect data --format json")["summary"];
+    assert_eq!((&summary["train"], &summary["test"]), (&24.into(), &6.into()));
+    folder.ok("fit data -o m.model");
+    assert_eq!(folder.json("inspect m.model --format json")["training"]["documents"], 24);
+}
+
+#[test]
+fn fields_survive_in_every_format() {
+    let folder = Folder::new();
+    let line = |i: usize| format!("{{\"title\":\"head {i}\",\"body\":\"foot, {i}\",\"labels\":[\"l{}\"]}}\n", i % 2);
+    folder.file("all.jsonl", (0..40).map(line).collect::<String>());
+    for ending in ["csv", "tsv", "parquet", "jsonl"] {
+        folder.ok(&format!("split all.jsonl -o train.{ending} test.{ending} --fields title,body"));
+        folder.ok(&format!("fit train.{ending} -o m.model --terms title:words+body:words"));
+        let words = folder.ok("explain m.model --format json");
+        says(&words, &["title:head", "body:foot"]);
+        folder.ok(&format!("convert train.{ending} back.jsonl --fields title,body"));
+        says(&folder.text("back.jsonl"), &["\"title\":\"head ", "\"body\":\"foot, "]);
+    }
+    says(&folder.refused("split all.jsonl -o train.svm test.svm --fields title,body"), &["no room for fields"]);
+    folder.file("new.txt", "head foot");
+    says(&folder.refused("classify m.model new.txt"), &["title, body", "JSONL, CSV, TSV or Parquet"]);
+    // A corpus in the place of a file to write is not written over.
+    folder.ok("convert all.jsonl more.jsonl --fields title,body");
+    says(&folder.refused("split -o a.jsonl b.jsonl all.jsonl more.jsonl"), &["name the corpus before -o"]);
+    assert!(folder.text("all.jsonl").contains("foot, 39"));
+}

@@ -141,7 +141,7 @@ impl PyModel {
     ) -> PyResult<(Self, String)> {
         let mut fitting: FitOptions = options(fitting)?;
         let documents = labelled(texts, &labels, &names)?;
-        let (source, glance) = Glance::of(HeldTexts::of(&documents)).map_err(to_py)?;
+        let (source, glance) = Glance::measured(HeldTexts::of(&documents), FitOptions::LITTLE).map_err(to_py)?;
         let text = fitting.counting(&options::<TextChoices>(text)?, &glance).map_err(to_py)?;
         let trained = run(py, how, move |progress| {
             let (counts, _) = count(source, &CountOptions { text, ..CountOptions::default() }, progress)?;

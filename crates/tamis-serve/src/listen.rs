@@ -73,6 +73,12 @@ impl Listening {
         self.address
     }
 
+    /// The service itself, to be put behind another listener or into a larger server. Connections, their limits and the
+    /// swapping of models are this listener's, and do not come with it.
+    pub fn service(&self) -> Router {
+        self.router.clone()
+    }
+
     /// Names of the models.
     pub fn models(&self) -> &[String] {
         &self.names

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use tamis::corpus::{Format, Skipped};
+use tamis::corpus::{Format, ReadOptions, Skipped};
 use tamis::model::{Answer, AnswerWriter, How, Model, WhyAsked};
 
-use crate::corpus_args::{ReadArgs, keep_apart, open};
+use crate::corpus_args::{ReadArgs, keep_apart};
 use crate::global::Global;
-use crate::output::flags;
+use crate::output::{flags, grouped};
 
 /// Label documents: JSONL, CSV, TSV or Parquet out, in the order of the input, in constant memory.
 ///
@@ -47,6 +47,16 @@ pub(crate) struct Args {
 struct Made<'m> {
     lines: Vec<u8>,
     answers: Vec<Answer<'m>>,
+    documents: u64,
+    /// Documents without a word that the model knows.
+    unknown: u64,
+}
+
+impl Made<'_> {
+    fn saw(&mut self, answer: &Answer<'_>) {
+        self.documents += 1;
+        self.unknown += u64::from(!answer.known);
+    }
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
@@ -55,7 +65,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         keep_apart(&inputs, &[output])?;
     }
     let model = Model::read(&args.model)?;
-    let documents = open(&args.documents, &args.read, global)?.batches_for(&model.text)?;
+    // A few words on standard input are a document.
+    let read = ReadOptions { prose: true, ..args.read.options(global.seed()) };
+    let documents = tamis::corpus::open(&args.documents, &read)?.batches_for(&model.text)?;
     let how = How {
         best: args.top,
         ranked: if args.scores { args.top.unwrap_or(usize::MAX) } else { 0 },
@@ -70,11 +82,18 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     };
     let form = writer.form();
     let mut skipped = Skipped::default();
+    let (mut seen, mut unknown) = (0, 0);
     let batches = model.label_batches(documents, Made::default, |made: &mut Made<'_>, labeller, document| match form {
         Some(form) => {
-            form.append(&mut made.lines, &labeller.answer(Some(document.id.as_ref().into()), &document.body, &how));
+            let answer = labeller.answer(Some(document.id.as_ref().into()), &document.body, &how);
+            made.saw(&answer);
+            form.append(&mut made.lines, &answer);
         }
-        None => made.answers.push(labeller.answer(Some(document.id.to_string().into()), &document.body, &how)),
+        None => {
+            let answer = labeller.answer(Some(document.id.to_string().into()), &document.body, &how);
+            made.saw(&answer);
+            made.answers.push(answer);
+        }
     });
     let mut failure = None;
     for batch in batches {
@@ -88,6 +107,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         writer.lines(&batch.value.lines)?;
         writer.answers(&batch.value.answers)?;
         skipped.append(batch.skipped);
+        seen += batch.value.documents;
+        unknown += batch.value.unknown;
         failure = batch.failure;
         if failure.is_some() {
             break;
@@ -102,6 +123,14 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             }
             return Err(error.into());
         }
+    }
+    if unknown > 0 && unknown * 2 >= seen {
+        tracing::warn!(
+            "{} of {} documents have no word that the model knows, so their labels say nothing about them; is it the \
+             right model, and is their text where it is looked for?",
+            grouped(unknown),
+            grouped(seen)
+        );
     }
     if skipped.count > 0 {
         tracing::warn!("{}", flags(&skipped.to_string()));

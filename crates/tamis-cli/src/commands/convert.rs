@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tamis::corpus::{Format, WriteOptions, Writer};
 
-use crate::corpus_args::{ReadArgs, keep_apart, open};
+use crate::corpus_args::{ReadArgs, keep_apart, open, reading};
 use crate::global::Global;
 use crate::output::{flags, grouped};
 
@@ -26,15 +26,18 @@ pub(crate) struct Args {
     /// What labels begin with in fastText lines that are written.
     #[arg(long, value_name = "TEXT", default_value = "__label__")]
     to_prefix: String,
+    /// Fields of the text to write beside or instead of `text`, separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    fields: Vec<String>,
 }
 
 pub(crate) fn run(mut args: Args, global: &Global) -> anyhow::Result<()> {
     let output = args.paths.pop().unwrap_or_default();
-    let options = WriteOptions { to: args.to, label_separator: args.to_separator, label_prefix: args.to_prefix };
+    let options = WriteOptions { to: args.to, label_separator: args.to_separator, label_prefix: args.to_prefix, fields: args.fields };
     keep_apart(&args.paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &[&output])?;
     let corpus = open(&args.paths, &args.read, global)?;
     let mut writer = create(&output, &options)?;
-    let tally = corpus.for_each(|document| writer.write(&document))?;
+    let tally = corpus.for_each_of(&reading(&options.fields)?, |document| writer.write(&document))?;
     if tally.skipped.count > 0 {
         tracing::warn!("{}", flags(&tally.skipped.to_string()));
     }

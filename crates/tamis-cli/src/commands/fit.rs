@@ -100,7 +100,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         ..FitOptions::default()
     };
     let corpus = args.corpus.open(global)?;
-    let counting = args.text.counting_by(&corpus, |text, corpus| options.counting(text, corpus))?;
+    let counting = args.text.counting_by(&corpus, FitOptions::LITTLE, |text, corpus| options.counting(text, corpus))?;
     let counts = labelled_counts(&corpus, counting, global)?;
     let trained = options.fit(&counts, &counts.training(), &global.progress())?;
     trained.model.write(&args.output)?;

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use tamis::corpus::{Document, Part, WriteOptions};
 use tamis::counts::{CountOptions, PartBy, Parting, Vocabulary};
-use tamis::terms::TextOptions;
 
 use super::convert::create;
-use crate::corpus_args::{CorpusArgs, keep_apart};
+use crate::corpus_args::{CorpusArgs, keep_apart, reading};
 use crate::global::Global;
 use crate::output::{Format, Rows, flags, grouped, print_rows};
 
@@ -44,6 +43,16 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let inputs: Vec<&Path> = args.corpus.paths.iter().map(PathBuf::as_path).collect();
     keep_apart(&inputs, &args.output.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    if let ([_, _, third], None) = (args.output.as_slice(), args.validation)
+        && third.exists()
+    {
+        // `split -o TRAIN TEST CORPUS MORE` reads as three files to write, and CORPUS would be gone.
+        bail!(
+            "{} is there already and would become the test part; name the corpus before -o, or say --validation 0.1 if three \
+             parts are meant",
+            third.display()
+        );
+    }
     let corpus = args.corpus.open(global)?;
     if !corpus.is_rereadable() {
         bail!("a corpus is read twice to split it, and a stream can be read once; save it to a file first");
@@ -80,7 +89,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
     let mut writers = Vec::new();
     for path in &args.output {
-        writers.push(create(path, &WriteOptions::default())?);
+        writers.push(create(path, &WriteOptions { fields: args.fields.clone(), ..WriteOptions::default() })?);
     }
     let place = |part: Part| match (part, args.output.len()) {
         (_, 1) | (Part::Train, _) => 0,
@@ -117,15 +126,6 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         rows.push([name, grouped(of_part.len() as u64), grouped(labels.len() as u64), file]);
     }
     print_rows(&rows, Format::Table, global)
-}
-
-/// How a corpus is read for its fields.
-fn reading(fields: &[String]) -> tamis::Result<TextOptions> {
-    if fields.is_empty() {
-        return Ok(TextOptions::default());
-    }
-    let blocks: Vec<String> = fields.iter().map(|field| format!("{field}:words")).collect();
-    blocks.join("+").parse()
 }
 
 /// The group of each document.

@@ -4,6 +4,7 @@
 //! documents is the batch's own work and runs on any thread. So every format is parsed in parallel,
 //! nothing is held but the batches in flight, and documents borrow from their batch without copies.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use super::{Document, OnError};
@@ -58,9 +59,9 @@ impl<I: Iterator<Item = Document<'static>> + Send> Batches for InMemory<I> {
     }
 }
 
-/// A source whose first batch was looked at.
+/// A source whose first batches were looked at.
 pub(crate) struct Peeked {
-    first: Option<Box<dyn Batch>>,
+    seen: VecDeque<Box<dyn Batch>>,
     rest: Box<dyn Batches>,
 }
 
@@ -75,20 +76,28 @@ impl Peeked {
                 if has_parts { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
         }
-        Ok((Self { first, rest: source }, has_parts))
+        Ok((Self { seen: first.into_iter().collect(), rest: source }, has_parts))
     }
 
-    /// The documents of the first batch, if nobody has taken it.
-    pub(crate) fn visit_first(&self, visit: &mut dyn FnMut(Result<Document<'_>>) -> ControlFlow<()>) {
-        if let Some(batch) = &self.first {
+    /// The documents of the last batch that was looked at, if nobody has taken it.
+    pub(crate) fn visit_last(&self, visit: &mut dyn FnMut(Result<Document<'_>>) -> ControlFlow<()>) {
+        if let Some(batch) = self.seen.back() {
             batch.visit(visit);
         }
+    }
+
+    /// Looks at another batch; false at the end.
+    pub(crate) fn further(&mut self) -> Result<bool> {
+        let next = self.rest.next_batch()?;
+        let found = next.is_some();
+        self.seen.extend(next);
+        Ok(found)
     }
 }
 
 impl Batches for Peeked {
     fn next_batch(&mut self) -> Result<Option<Box<dyn Batch>>> {
-        match self.first.take() {
+        match self.seen.pop_front() {
             Some(batch) => Ok(Some(batch)),
             None => self.rest.next_batch(),
         }

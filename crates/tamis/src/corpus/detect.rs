@@ -8,7 +8,7 @@ use super::fields::{part_of, quoted};
 use super::folders::{Found, parted, walk};
 use super::source::{Compression, Source};
 use super::svmlight::is_pair;
-use super::{Fields, Format, Part};
+use super::{Fields, Format, Part, ReadOptions};
 use crate::container::Container;
 use crate::{Error, Result};
 
@@ -49,6 +49,19 @@ enum Look {
     Unknown,
 }
 
+/// Whether a line is a header: a name that is looked for stands in it, and says what stands between the fields.
+fn names_fields(line: &str, delimiter: char) -> bool {
+    let columns: Vec<&str> = line.split(delimiter).map(|column| column.trim().trim_matches('"')).collect();
+    columns.len() > 1 && known(&columns, &Fields::default()) > 0
+}
+
+/// The first line that says something, where it is text.
+fn first_line(head: &[u8]) -> &str {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let line = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty());
+    line.and_then(|line| std::str::from_utf8(line).ok()).unwrap_or_default()
+}
+
 fn by_content(head: &[u8], prefix: &str) -> Look {
     use Format::{Csv, FastText, Jsonl, Lyrl, Parquet, Reuters, Review, SvmLight, Tsv};
     if head.starts_with(b"PAR1") {
@@ -85,11 +98,7 @@ fn by_content(head: &[u8], prefix: &str) -> Look {
     {
         return Look::Surely(SvmLight);
     }
-    // A header with a name that is looked for says what stands between its fields.
-    let has_names = |delimiter: char| {
-        let columns: Vec<&str> = line.split(delimiter).map(|column| column.trim().trim_matches('"')).collect();
-        columns.len() > 1 && known(&columns, &Fields::default()) > 0
-    };
+    let has_names = |delimiter: char| names_fields(line, delimiter);
     if start.starts_with("sep=") || has_names(';') || has_names('|') {
         return Look::Maybe(Csv);
     }
@@ -118,7 +127,8 @@ fn beyond_doubt(format: Format, head: &[u8]) -> bool {
 }
 
 /// The format of an open file, told by name and content; they must not contradict each other.
-pub(crate) fn of_source(source: &mut Source, from: Option<Format>, prefix: &str) -> Result<Format> {
+pub(crate) fn of_source(source: &mut Source, options: &ReadOptions) -> Result<Format> {
+    let prefix = options.label_prefix.as_str();
     let path = source.path.clone();
     let compression = source.compression;
     let head = source.peek(HEAD_BYTES)?;
@@ -126,7 +136,7 @@ pub(crate) fn of_source(source: &mut Source, from: Option<Format>, prefix: &str)
         let reason = format!("this is a tamis {kind} file, not a corpus; give the documents");
         return Err(Error::malformed_file(&path, reason));
     }
-    if let Some(format) = from {
+    if let Some(format) = options.from {
         return Ok(format);
     }
     let (ending, _) = Compression::of_name(&path);
@@ -144,6 +154,11 @@ pub(crate) fn of_source(source: &mut Source, from: Option<Format>, prefix: &str)
     let look = by_content(head, prefix);
     let Some(named) = by_name(&path) else {
         return match look {
+            Look::Surely(format) if !options.prose || beyond_doubt(format, head) => Ok(format),
+            Look::Maybe(format) if !options.prose || [',', ';', '\t', '|'].iter().any(|&c| names_fields(first_line(head), c)) => {
+                Ok(format)
+            }
+            _ if options.prose => Ok(Format::Text),
             Look::Surely(format) | Look::Maybe(format) => Ok(format),
             Look::Unknown => Err(Error::malformed_file(
                 &path,
@@ -253,6 +268,28 @@ pub(crate) fn of_folder(root: &Path, from: Option<Format>, prefix: &str) -> Resu
     }
 }
 
+/// Files that are called after the parts of a split, as `train.jsonl` and `test.jsonl` or `train-00000-of-00001.parquet`, are
+/// these parts, when all of them are called so and there is something to train on and something else.
+pub(crate) fn parts_by_name(files: &mut [Listed]) {
+    let named = |file: &Listed| {
+        let plain = Compression::of_name(&file.path).1;
+        let stem = plain.file_stem()?.to_str()?.to_owned();
+        let mut parts = stem.split(|c: char| !c.is_alphanumeric()).filter_map(|word| part_of(word).ok().flatten());
+        let part = parts.next()?;
+        parts.all(|other| other == part).then_some(part)
+    };
+    if files.iter().any(|file| file.part.is_some()) {
+        return;
+    }
+    let Some(parts) = files.iter().map(named).collect::<Option<Vec<Part>>>() else { return };
+    if !parts.contains(&Part::Train) || parts.iter().all(|&part| part == Part::Train) {
+        return;
+    }
+    for (file, part) in files.iter_mut().zip(parts) {
+        file.part = Some(part);
+    }
+}
+
 /// The files at the top of a folder whose content tells a format.
 fn by_sniffing(root: &Path, found: &[Found], from: Option<Format>, prefix: &str) -> Result<Folder> {
     let mut listed: Vec<(Format, Listed)> = Vec::new();
@@ -311,6 +348,24 @@ mod tests {
         let long = format!("A {}", "12:0.5 ".repeat(HEAD_BYTES));
         assert_eq!(look("A 12:0.5 12"), Look::Unknown, "a short file is not cut");
         assert_eq!(look(&long[..HEAD_BYTES]), Look::Surely(Format::SvmLight));
+    }
+
+    #[test]
+    fn files_called_after_parts_are_these_parts() {
+        let parts = |names: &[&str]| {
+            let mut files: Vec<Listed> = names.iter().map(|name| Listed { path: name.into(), part: None }).collect();
+            parts_by_name(&mut files);
+            files.iter().map(|file| file.part).collect::<Vec<_>>()
+        };
+        let (train, validation, test) = (Some(Part::Train), Some(Part::Validation), Some(Part::Test));
+        assert_eq!(parts(&["d/train.jsonl", "d/val.jsonl.gz", "d/test.jsonl"]), [train, validation, test]);
+        assert_eq!(parts(&["train-00000-of-00002.parquet", "train-00001-of-00002.parquet", "test-0.parquet"]), [train, train, test]);
+        assert_eq!(parts(&["reviews_train.csv", "reviews_test.csv"]), [train, test]);
+        assert_eq!(parts(&["test.csv"]), [None], "one file is what it is asked for");
+        assert_eq!(parts(&["train-0.csv", "train-1.csv"]), [None, None]);
+        assert_eq!(parts(&["train.csv", "test.csv", "more.csv"]), [None; 3], "not all are called so");
+        assert_eq!(parts(&["train_test.csv", "test.csv"]), [None, None]);
+        assert_eq!(parts(&["contest.csv", "train.csv"]), [None, None]);
     }
 
     #[test]

@@ -80,6 +80,15 @@ impl Body<'_> {
         print.0
     }
 
+    /// Bytes of running text; none where words are ready.
+    pub(crate) fn text_bytes(&self) -> Option<usize> {
+        match self {
+            Self::Text(text) => Some(text.len()),
+            Self::Fields(fields) => Some(fields.iter().map(|(_, text)| text.len()).sum()),
+            Self::Tokens(_) | Self::Counts(_) => None,
+        }
+    }
+
     /// The running text of a field; a text without a name is the field `text`.
     #[inline]
     pub fn field(&self, name: &str) -> Option<&str> {

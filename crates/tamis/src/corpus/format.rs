@@ -97,7 +97,7 @@ impl Format {
                 ("folders", &[], "a folder for each label with a file for each document; train/ and test/ above", true)
             }
             Self::Text => {
-                ("text", &["txt"], "plain text: a file is a document without labels, also a folder of files", false)
+                ("text", &["txt", "text", "md"], "plain text: a file is a document without labels, also a folder of files", false)
             }
             Self::Lines => ("lines", &[], "plain text: a line is a document without labels", false),
             Self::Reuters => ("reuters", &["sgm", "sgml"], "Reuters-21578 SGML, with its splits", false),

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Batches, Body, Peeked};
+use super::{Batches, Body, Part, Peeked};
 use crate::{Result, terms};
 
 /// So many bytes of text tell a language and a script.
@@ -12,6 +12,7 @@ const ENOUGH: usize = 256 * 1024;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Glance {
     text: String,
+    small: bool,
 }
 
 impl Glance {
@@ -20,7 +21,7 @@ impl Glance {
     pub fn of(source: Box<dyn Batches>) -> Result<(Box<dyn Batches>, Self)> {
         let (source, _) = Peeked::new(source)?;
         let mut glance = Self::default();
-        source.visit_first(&mut |document| {
+        source.visit_last(&mut |document| {
             if let Ok(document) = document {
                 glance.add(&document.body);
             }
@@ -29,9 +30,45 @@ impl Glance {
         Ok((Box::new(source), glance))
     }
 
+    /// The same, and whether documents are running text that has at most so many bytes, a test part aside. So much is read
+    /// ahead, and held until it is counted.
+    pub fn measured(source: Box<dyn Batches>, bytes: usize) -> Result<(Box<dyn Batches>, Self)> {
+        let (source, glance) = Self::of(source)?;
+        let (mut source, _) = Peeked::new(source)?;
+        let mut left = bytes;
+        let mut more = true;
+        while more {
+            source.visit_last(&mut |document| {
+                let size = match document {
+                    Ok(document) if document.part != Some(Part::Test) => document.body.text_bytes(),
+                    _ => Some(0),
+                };
+                match size.and_then(|size| left.checked_sub(size)) {
+                    Some(rest) => {
+                        left = rest;
+                        ControlFlow::Continue(())
+                    }
+                    None => {
+                        more = false;
+                        ControlFlow::Break(())
+                    }
+                }
+            });
+            if more && !source.further()? {
+                return Ok((Box::new(source), Self { small: true, ..glance }));
+            }
+        }
+        Ok((Box::new(source), glance))
+    }
+
     /// Of a text at hand.
     pub fn of_text(text: &str) -> Self {
-        Self { text: text.to_owned() }
+        Self { text: text.to_owned(), small: false }
+    }
+
+    /// Whether the texts are no more than was measured for; not known where nobody measured.
+    pub fn is_small(&self) -> bool {
+        self.small
     }
 
     fn add(&mut self, body: &Body<'_>) {
@@ -86,6 +123,36 @@ mod tests {
             });
         }
         assert_eq!(seen, 3);
+    }
+
+    #[test]
+    fn small_is_what_fits() {
+        let document = |part| Document {
+            id: "1".into(),
+            body: Body::Text("ten bytes.".into()),
+            labels: Vec::new(),
+            part,
+            date: None,
+        };
+        let small = |train: usize, test: usize, bytes| {
+            let parts = std::iter::repeat_n(Some(Part::Train), train).chain(std::iter::repeat_n(Some(Part::Test), test));
+            let documents: Vec<_> = parts.map(document).collect();
+            let (mut source, glance) = Glance::measured(Box::new(InMemory(documents.into_iter())), bytes).unwrap();
+            let mut seen = 0;
+            while let Some(batch) = source.next_batch().unwrap() {
+                batch.visit(&mut |_| {
+                    seen += 1;
+                    ControlFlow::Continue(())
+                });
+            }
+            assert_eq!(seen, train + test, "nothing is taken away");
+            glance.is_small()
+        };
+        assert!(small(1000, 0, 10_000));
+        assert!(!small(1001, 0, 10_000));
+        assert!(small(1000, 5000, 10_000), "a test part is not counted");
+        assert!(!small(5000, 5000, 10_000));
+        assert!(small(0, 0, 0));
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
         opening.add(path, paths.len() > 1)?;
     }
     let empty = opening.drop_empty(paths)?;
+    detect::parts_by_name(&mut opening.listed);
     let Opening { format: Some((format, _)), mut listed, mut documents, stream, .. } = opening else {
         return Err(Error::data(match empty {
             0 => "no corpus was named; give a file, a folder, - for standard input or synth:topics".to_owned(),
@@ -166,7 +167,7 @@ impl Opening<'_> {
         if source.peek(1)?.is_empty() {
             return Err(Error::malformed_file(path, "the corpus is empty: nothing came from the stream"));
         }
-        let format = detect::of_source(&mut source, options.from, &options.label_prefix)?;
+        let format = detect::of_source(&mut source, options)?;
         self.agree(format, path)?;
         self.listed.push(Listed { path: path.to_owned(), part: None });
         self.stream = Some(source);
@@ -208,7 +209,7 @@ impl Opening<'_> {
                 empty += 1;
                 continue;
             }
-            let format = detect::of_source(&mut source, self.options.from, &self.options.label_prefix)?;
+            let format = detect::of_source(&mut source, self.options)?;
             self.agree(format, &file.path)?;
             self.listed.push(file);
         }

@@ -26,6 +26,9 @@ named! {
 pub struct ReadOptions {
     /// The format; `None` tells it from name and content.
     pub from: Option<Format>,
+    /// Whether a file or stream whose name tells no format is plain text where its content tells none beyond doubt: for
+    /// documents to label, which may come as they are typed.
+    pub prose: bool,
     /// The encoding; `None` is UTF-8, with stray Latin-1 bytes allowed in Reuters and review files.
     pub encoding: Option<Encoding>,
     /// What happens at a malformed record.
@@ -61,6 +64,7 @@ impl Default for ReadOptions {
     fn default() -> Self {
         Self {
             from: None,
+            prose: false,
             encoding: None,
             on_error: OnError::default(),
             max_record_bytes: 64 << 20,

@@ -122,6 +122,14 @@ impl Corpus {
             return Err(Error::malformed_file(self.path(), reason));
         }
         let mut shared = Arc::clone(files);
+        if !texts.is_empty() && !matches!(files.format, Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet) {
+            let reason = format!(
+                "{} has one text, and the fields {} are asked for; give JSONL, CSV, TSV or Parquet",
+                files.format,
+                texts.join(", ")
+            );
+            return Err(Error::malformed_file(self.path(), reason));
+        }
         if !texts.is_empty() {
             Arc::make_mut(&mut shared).options.fields.texts = texts.iter().map(|&name| name.to_owned()).collect();
         }

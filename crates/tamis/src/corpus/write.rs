@@ -30,11 +30,13 @@ pub struct WriteOptions {
     pub label_separator: String,
     /// What labels begin with (fastText).
     pub label_prefix: String,
+    /// Fields of the text that get a column each, instead of one for `text` (CSV, TSV, Parquet; JSONL keeps what documents have).
+    pub fields: Vec<String>,
 }
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self { to: None, label_separator: ";".into(), label_prefix: "__label__".into() }
+        Self { to: None, label_separator: ";".into(), label_prefix: "__label__".into(), fields: Vec::new() }
     }
 }
 
@@ -63,10 +65,14 @@ impl Writer {
             let reason = format!("the ending tells no format; give one of {} with the option `to`", written());
             return Err(Error::malformed_file(path, reason));
         };
+        if !options.fields.is_empty() && !matches!(format, Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet) {
+            let reason = format!("{format} has no room for fields; write JSONL, CSV, TSV or Parquet");
+            return Err(Error::malformed_file(path, reason));
+        }
         let kind = match format {
             Format::Folders => Kind::Folders(FolderWriter::create(path)?),
             #[cfg(feature = "parquet")]
-            Format::Parquet => Kind::Parquet(Box::new(self::parquet::ParquetWriter::create(path)?)),
+            Format::Parquet => Kind::Parquet(Box::new(self::parquet::ParquetWriter::create(path, &options.fields)?)),
             Format::SvmLight => {
                 let lines = Box::new(LineWriter::new(path, format, options)?);
                 // Whether the file can be written is found out before the work.
@@ -98,7 +104,7 @@ impl Writer {
 
     fn begin(&mut self) -> Result<()> {
         if let Kind::Lines(lines, output) = &mut self.kind {
-            output.write_all(lines.header()).map_err(|e| Error::io(&self.path, e))?;
+            output.write_all(&lines.header()?).map_err(|e| Error::io(&self.path, e))?;
         }
         Ok(())
     }

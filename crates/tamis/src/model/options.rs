@@ -181,7 +181,8 @@ impl FitOptions {
     pub const FOLDS: usize = 5;
 
     /// How text is to become terms for a fit with these options. Where nothing is said about n-grams and a linear classifier is
-    /// to be chosen, more is counted than is said: pairs of words too, and characters where words are not parted by blanks.
+    /// to be chosen, more is counted than is said: pairs of words too, and characters where words are not parted by blanks or
+    /// the text is little ([`Glance::measured`] by [`FitOptions::LITTLE`]).
     /// [`FitOptions::fit`] keeps what does best.
     pub fn counting(&mut self, text: &TextChoices, corpus: &Glance) -> Result<TextOptions> {
         let flat = self.taxonomy.is_none() || matches!(self.threshold, Some(Deciding::Flat(_)));
@@ -192,7 +193,11 @@ impl FitOptions {
         self.terms_as_counted = !search;
         let mut text = text.with_language_of(corpus)?;
         if search {
-            let widest = if corpus.is_without_blanks() { Self::WIDEST_WITHOUT_BLANKS } else { Self::WIDEST };
+            let widest = match (corpus.is_without_blanks(), corpus.is_small()) {
+                (true, _) => Self::WIDEST_WITHOUT_BLANKS,
+                (false, true) => Self::WIDEST_OF_SMALL,
+                (false, false) => Self::WIDEST,
+            };
             text.terms = Some(widest.to_owned());
         }
         text.options()
@@ -200,8 +205,14 @@ impl FitOptions {
 
     /// What is counted for a search over terms.
     const WIDEST: &str = "words(1-2)";
+    /// The same where there is little text. There, pieces of words make up for words that were never seen: in 5-fold
+    /// cross-validation on training documents they are worth 0.8 points of accuracy on mr, 1.1 on mpqa, 1.1 on subj. mpqa's
+    /// phrases are better off with pieces inside of words, the sentences of the others with the text as it runs.
+    const WIDEST_OF_SMALL: &str = "words(1-2)+chars(3-5)+chars(3-5,kind=text)";
     /// The same in scripts that do not part words by blanks.
     const WIDEST_WITHOUT_BLANKS: &str = "words+chars(1-3)";
+    /// Bytes of text that are little: pieces of words cost ten times what words do.
+    pub const LITTLE: usize = 10 << 20;
 
     /// Checks the options against each other, and tells which way they lead.
     pub(super) fn way(&self, counts: &Counts, rows: &[usize]) -> Result<Way> {

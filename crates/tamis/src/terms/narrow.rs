@@ -6,8 +6,9 @@ use crate::corpus::Body;
 use crate::{Error, Result};
 
 impl TextOptions {
-    /// The options worth comparing whose terms are all among those of these: shorter n-grams (of characters at least pairs), and
-    /// each block alone. Narrower ones stand before wider ones, and these themselves are the last.
+    /// The options worth comparing whose terms are all among those of these: shorter n-grams (of characters at least pairs), each
+    /// block alone, and the first block with each of the others. Narrower ones stand before wider ones. Pieces of words (three
+    /// characters and more) beside words are taken as they are and with these.
     pub fn narrower(&self) -> Vec<Self> {
         let shorter = |block: &Block| -> Vec<Block> {
             let (low, high) = block.range;
@@ -15,11 +16,17 @@ impl TextOptions {
             (least..=high).map(|high| Block { range: (low, high), ..block.clone() }).collect()
         };
         let (first, rest) = (&self.blocks()[0], &self.blocks()[1..]);
+        let piece = |block: &Block| block.unit == Unit::Chars && block.range.0 >= 3;
         let mut sets: Vec<Vec<Block>> = Vec::new();
-        if !rest.is_empty() {
-            sets.extend(self.blocks().iter().flat_map(shorter).map(|block| vec![block]));
+        if !rest.is_empty() && rest.iter().all(piece) && first.unit == Unit::Words {
+            sets.extend(shorter(first).into_iter().map(|block| vec![block]));
+            sets.extend(rest.iter().map(|block| vec![first.clone(), block.clone()]));
+        } else {
+            if !rest.is_empty() {
+                sets.extend(self.blocks().iter().flat_map(shorter).map(|block| vec![block]));
+            }
+            sets.extend(shorter(first).into_iter().map(|block| [&[block], rest].concat()));
         }
-        sets.extend(shorter(first).into_iter().map(|block| [&[block], rest].concat()));
         sets.into_iter().map(|blocks| self.with_blocks(blocks)).collect()
     }
 
@@ -97,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn narrower_options_end_with_the_widest() {
+    fn narrower_options_stand_before_wider_ones() {
         let shown = |text: &str| options(text).narrower().iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(shown("words"), ["words"]);
         let stems = ["words(stem=english)", "words(1-2,stem=english)", "words(1-3,stem=english)"];
@@ -107,6 +114,10 @@ mod tests {
         assert_eq!(
             shown("words(1-2)+chars(1-2)"),
             ["words", "words(1-2)", "chars(1-2)", "words+chars(1-2)", "words(1-2)+chars(1-2)"]
+        );
+        assert_eq!(
+            shown("words(1-2)+chars(3-5)+chars(3-5,kind=text)"),
+            ["words", "words(1-2)", "words(1-2)+chars(3-5)", "words(1-2)+chars(3-5,kind=text)"]
         );
     }
 

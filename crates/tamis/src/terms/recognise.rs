@@ -1,6 +1,7 @@
 //! The language of a corpus, from what it begins with (feature `languages`).
 
-use super::TextChoices;
+use super::languages::{algorithm, stop_language_name};
+use super::{StopWords, TextChoices};
 use crate::corpus::Glance;
 use crate::{Error, Result};
 
@@ -18,7 +19,16 @@ impl TextChoices {
         if !self.wants_language() {
             return Ok(self.clone());
         }
-        Ok(Self { language: Some(language_of(glance.text())?), ..self.clone() })
+        let language = language_of(glance.text())?;
+        // A language may have a stemmer and no stop words, the other way round, or, as Chinese, neither: then nothing changes.
+        let stem = algorithm(&language).is_ok().then(|| language.clone());
+        let stop = stop_language_name(&language).is_ok().then(|| StopWords::Named(language.clone()));
+        Ok(Self {
+            language: None,
+            stem: self.stem.clone().or(stem),
+            stop_words: self.stop_words.clone().or(stop),
+            ..self.clone()
+        })
     }
 }
 
@@ -72,7 +82,9 @@ mod tests {
     fn what_cannot_be_had_is_said() {
         let error = expression(AUTO, "12 34 !").unwrap_err().to_string();
         assert!(error.contains("of no language that is known"), "{error}");
-        let error = expression(AUTO, "อาหารอร่อยมากและพนักงานบริการดี").unwrap_err().to_string();
+        // Recognised, and there is nothing to do about it; whoever names it should know.
+        assert_eq!(expression(AUTO, "อาหารอร่อยมากและพนักงานบริการดี").unwrap(), "words");
+        let error = expression("thai", "").unwrap_err().to_string();
         assert!(error.contains("thai") && error.contains("no stemmer"), "{error}");
         let choices = TextChoices { language: Some(AUTO.into()), ..TextChoices::default() };
         assert!(choices.options().unwrap_err().to_string().contains("from a corpus"));

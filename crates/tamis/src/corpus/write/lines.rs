@@ -47,12 +47,26 @@ impl LineWriter {
         })
     }
 
-    pub(super) fn header(&self) -> &'static [u8] {
-        match self.format {
-            Format::Csv => b"id,text,labels,date,split\n",
-            Format::Tsv => b"id\ttext\tlabels\tdate\tsplit\n",
-            _ => b"",
-        }
+    /// The line before all others: the names of the columns.
+    pub(super) fn header(&self) -> Result<Vec<u8>> {
+        let delimiter = match self.format {
+            Format::Csv => b',',
+            Format::Tsv => b'\t',
+            _ => return Ok(Vec::new()),
+        };
+        let fields = &self.options.fields;
+        let texts: Vec<&str> = if fields.is_empty() { vec!["text"] } else { fields.iter().map(String::as_str).collect() };
+        let names = ["id"].into_iter().chain(texts).chain(["labels", "date", "split"]);
+        let mut header = Vec::new();
+        self.line(&mut header, delimiter, names)?;
+        Ok(header)
+    }
+
+    /// A line of columns.
+    fn line<'f>(&self, into: &mut Vec<u8>, delimiter: u8, columns: impl Iterator<Item = &'f str>) -> Result<()> {
+        let mut csv = csv::WriterBuilder::new().delimiter(delimiter).from_writer(into);
+        let done = csv.write_record(columns).map_err(std::io::Error::from);
+        done.and_then(|()| csv.flush()).map_err(|e| Error::io(&self.path, e))
     }
 
     /// The bytes of a document with its line end.
@@ -81,12 +95,16 @@ impl LineWriter {
             return Err(cannot_hold(&self.path, document, &reason));
         }
         let labels = document.labels.join(separator);
-        let mut csv = csv::WriterBuilder::new().delimiter(delimiter).from_writer(&mut self.buffer);
-        let text = text_of(&document.body);
+        let fields = &self.options.fields;
+        let whole = if fields.is_empty() { Some(text_of(&document.body)) } else { None };
+        let texts = whole.as_deref().into_iter().chain(fields.iter().map(|f| document.body.field(f).unwrap_or("")));
         let date = document.date.as_deref().unwrap_or("");
         let split = document.part.map_or("", part_name);
-        let done = csv.write_record([&*document.id, &*text, &*labels, date, split]).map_err(std::io::Error::from);
-        done.and_then(|()| csv.flush()).map_err(|e| Error::io(&self.path, e))
+        let mut record = std::mem::take(&mut self.buffer);
+        let columns = [&*document.id].into_iter().chain(texts).chain([&*labels, date, split]);
+        self.line(&mut record, delimiter, columns)?;
+        self.buffer = record;
+        Ok(())
     }
 
     fn fasttext(&mut self, document: &Document<'_>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Parquet output: columns `id`, `text` or `tokens`, `labels` (a list), `date`, `split`.
+//! Parquet output: columns `id`, `text` (or one for each field), `tokens`, `labels` (a list), `date`, `split`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,13 +25,15 @@ pub(super) struct ParquetWriter {
     writer: ArrowWriter<AtomicFile>,
     schema: Arc<Schema>,
     columns: Columns,
+    /// Fields with a column each; none: the text has one.
+    fields: Vec<String>,
     rows: usize,
 }
 
 #[derive(Default)]
 struct Columns {
     id: StringBuilder,
-    text: StringBuilder,
+    texts: Vec<StringBuilder>,
     tokens: ListBuilder<StringBuilder>,
     labels: ListBuilder<StringBuilder>,
     date: StringBuilder,
@@ -39,20 +41,25 @@ struct Columns {
 }
 
 impl ParquetWriter {
-    pub(super) fn create(path: &Path) -> Result<Self> {
+    pub(super) fn create(path: &Path, fields: &[String]) -> Result<Self> {
         let list = || DataType::List(Arc::new(Field::new("item", DataType::Utf8, true)));
-        let schema = Arc::new(Schema::new(vec![
-            Field::new("id", DataType::Utf8, false),
-            Field::new("text", DataType::Utf8, true),
+        let usual = ["text".to_owned()];
+        let texts = if fields.is_empty() { &usual } else { fields };
+        let mut columns = vec![Field::new("id", DataType::Utf8, false)];
+        columns.extend(texts.iter().map(|name| Field::new(name, DataType::Utf8, true)));
+        columns.extend([
             Field::new("tokens", list(), true),
             Field::new("labels", list(), true),
             Field::new("date", DataType::Utf8, true),
             Field::new("split", DataType::Utf8, true),
-        ]));
+        ]);
+        let schema = Arc::new(Schema::new(columns));
+        let columns =
+            Columns { texts: texts.iter().map(|_| StringBuilder::default()).collect(), ..Columns::default() };
         let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
         let writer = ArrowWriter::try_new(AtomicFile::create(path)?, Arc::clone(&schema), Some(properties))
             .map_err(|e| failed(path, e))?;
-        Ok(Self { path: path.to_owned(), writer, schema, columns: Columns::default(), rows: 0 })
+        Ok(Self { path: path.to_owned(), writer, schema, columns, fields: fields.to_vec(), rows: 0 })
     }
 
     pub(super) fn write(&mut self, document: &Document<'_>) -> Result<()> {
@@ -65,10 +72,12 @@ impl ParquetWriter {
                 Some(counts.iter().flat_map(|(term, n)| std::iter::repeat_n(term.as_ref(), *n as usize)).collect())
             }
         };
-        columns.text.append_option(match &document.body {
-            body @ (Body::Text(_) | Body::Fields(_)) => Some(text_of(body)),
-            _ => None,
-        });
+        if self.fields.is_empty() {
+            columns.texts[0].append_option(if tokens.is_some() { None } else { Some(text_of(&document.body)) });
+        }
+        for (column, field) in columns.texts.iter_mut().zip(&self.fields) {
+            column.append_option(document.body.field(field));
+        }
         let has_tokens = tokens.is_some();
         tokens.into_iter().flatten().for_each(|token| columns.tokens.values().append_value(token));
         columns.tokens.append(has_tokens);
@@ -82,14 +91,15 @@ impl ParquetWriter {
 
     fn flush(&mut self) -> Result<()> {
         let columns = &mut self.columns;
-        let arrays: Vec<ArrayRef> = vec![
-            Arc::new(columns.id.finish()),
-            Arc::new(columns.text.finish()),
+        let mut arrays: Vec<ArrayRef> = vec![Arc::new(columns.id.finish())];
+        arrays.extend(columns.texts.iter_mut().map(|text| Arc::new(text.finish()) as ArrayRef));
+        let rest: [ArrayRef; 4] = [
             Arc::new(columns.tokens.finish()),
             Arc::new(columns.labels.finish()),
             Arc::new(columns.date.finish()),
             Arc::new(columns.split.finish()),
         ];
+        arrays.extend(rest);
         self.rows = 0;
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays)
             .map_err(|e| Error::malformed_file(&self.path, e.to_string()))?;
