@@ -53,5 +53,5 @@ pub(crate) fn kind(folder: &Path) -> Kind {
             answer.starts_with(b"HTTP/1.1 200")
         })
     };
-    Kind { name: "http".into(), wholes: REQUESTS.iter().map(|r| r.as_bytes().to_vec()).collect(), case: Box::new(case) }
+    Kind { wholes: REQUESTS.iter().map(|r| r.as_bytes().to_vec()).collect(), case: Box::new(case) }
 }

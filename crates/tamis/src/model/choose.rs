@@ -295,15 +295,9 @@ fn folds<'a>(counts: &'a Counts, rows: &'a [usize], options: &ChooseOptions) -> 
     }
 }
 
-/// Whether each fold leaves something to be learned, and words to learn it from: of a few short documents every word may be
-/// in one alone, and be cut.
+/// Whether each fold leaves something to be learned.
 fn learnable(counts: &Counts, rows: &[usize], options: &ChooseOptions) -> Result<bool> {
-    let has_words = |train: &[usize]| {
-        let table = Contingency::of_rows(counts, train);
-        options.selectors.iter().all(|selector| table.df().iter().any(|&df| df > selector.lowest_cut()))
-    };
-    let splits = folds(counts, rows, options).splits()?;
-    Ok(splits.iter().all(|split| check(counts, &split.train).is_ok() && (rows.len() >= FEW || has_words(&split.train))))
+    Ok(folds(counts, rows, options).splits()?.iter().all(|split| check(counts, &split.train).is_ok()))
 }
 
 /// What is taken where nothing can be compared: the first classifier on all terms.

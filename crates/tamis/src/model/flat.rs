@@ -58,6 +58,8 @@ pub(super) fn fit(
         selector
     };
     let table = Contingency::of_rows(counts, rows);
+    // Of a few short documents every word may be in one alone. Whoever asked for a cut is told.
+    let selector = if options.by.is_none() { sparing(&selector, &table) } else { selector };
     let (terms, reason) = terms(&selector, &table, size, &options.budget, progress)?;
     reasons.extend(reason);
     let threshold = threshold.unwrap_or_else(|| {
@@ -254,6 +256,12 @@ fn lambda(
     Ok((selector.with_lambda(lambda)?, reason))
 }
 
+/// The selector, without its cut where that leaves no term.
+fn sparing(selector: &Selector, table: &Contingency) -> Selector {
+    let leaves_some = table.df().iter().any(|&df| df > selector.lowest_cut());
+    if leaves_some { selector.clone() } else { selector.clone().with_cut(None) }
+}
+
 /// The terms to use, best first.
 fn terms(
     selector: &Selector,
@@ -326,7 +334,7 @@ impl Chosen<'_> {
         let all = CrossValidation::stratified(counts, rows, folds, seed);
         all.run("validating", 1, progress, |fold, split| {
             let table = Contingency::of_rows(counts, &split.train);
-            let (terms, _) = terms(self.selector, &table, self.size, self.budget, &Silent)?;
+            let (terms, _) = terms(&sparing(self.selector, &table), &table, self.size, self.budget, &Silent)?;
             let fitted = self.classifier.fit(&Problem::new(counts, &split.train, &terms), &Silent)?;
             // In blocks: all ranked lists of a large fold at once would take gigabytes.
             for block in split.test.chunks(4096) {

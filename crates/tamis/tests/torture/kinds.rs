@@ -13,7 +13,6 @@ use tamis::model::{FitOptions, Model};
 
 /// A kind of input.
 pub(crate) struct Kind {
-    pub(crate) name: String,
     /// Samples that are accepted.
     pub(crate) wholes: Vec<Vec<u8>>,
     /// Takes bytes and tells whether they were accepted; panics where a promise is broken.
@@ -21,8 +20,8 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    fn new(name: &str, wholes: Vec<Vec<u8>>, case: impl FnMut(&[u8]) -> bool + 'static) -> Self {
-        Self { name: name.to_owned(), wholes, case: Box::new(case) }
+    fn new(wholes: Vec<Vec<u8>>, case: impl FnMut(&[u8]) -> bool + 'static) -> Self {
+        Self { wholes, case: Box::new(case) }
     }
 }
 
@@ -49,7 +48,7 @@ pub(crate) const NAMES: [&str; 16] = [
 
 /// The kind of a name; files are put into the folder.
 pub(crate) fn kind(name: &str, folder: &Path) -> Kind {
-    let corpus = |format: Format, whole: Vec<u8>, ending: &str| corpus_file(name, format, whole, &folder.join(format!("damaged.{ending}")));
+    let corpus = |format: Format, whole: Vec<u8>, ending: &str| corpus_file(format, whole, &folder.join(format!("damaged.{ending}")));
     let written = |format: Format| written(&folder.join(format!("whole.{}", format.spec().endings[0])), Some(format));
     match name {
         "jsonl" => corpus(Format::Jsonl, written(Format::Jsonl), "jsonl"),
@@ -64,20 +63,20 @@ pub(crate) fn kind(name: &str, folder: &Path) -> Kind {
         "parquet" => corpus(Format::Parquet, written(Format::Parquet), "parquet"),
         "gzip" => {
             let whole = self::written(&folder.join("whole.jsonl.gz"), None);
-            corpus_file(name, Format::Jsonl, whole, &folder.join("damaged.jsonl.gz"))
+            corpus_file(Format::Jsonl, whole, &folder.join("damaged.jsonl.gz"))
         }
         "models" => models(),
         "counts" => counts_files(folder),
         "taxonomies" => taxonomies(folder),
-        "scores" => Kind::new(name, vec![SCORES.into(), TAXONOMIES[0].into()], |bytes| {
+        "scores" => Kind::new(vec![SCORES.into(), TAXONOMIES[0].into()], |bytes| {
             let Ok(read) = ScoreTable::read(bytes, "t.tsv") else { return false };
             assert!((0..read.depth()).all(|k| read.level(k).iter().all(|s| (0.0..=1.0).contains(s))));
             true
         }),
-        "plans" => Kind::new(name, plans(), |bytes| {
+        "plans" => Kind::new(plans(), |bytes| {
             tamis::study::Plan::parse(&String::from_utf8_lossy(bytes), Path::new("damaged.toml")).is_ok()
         }),
-        "expressions" => Kind::new(name, WRITTEN.iter().map(|w| w.as_bytes().to_vec()).collect(), expression),
+        "expressions" => Kind::new(WRITTEN.iter().chain(&PARTS).map(|w| w.as_bytes().to_vec()).collect(), expression),
         other => panic!("no kind of input is called {other}"),
     }
 }
@@ -109,10 +108,10 @@ const TAXONOMIES: [&str; 2] =
 const SCORES: &str = "truth\tlevel1\tlevel2\n1\t0.5\t0.25\n0\t1\t0\n1\t0.125\t0.75\n";
 
 /// Reads a file of a format to its end, and counts it where it could be read.
-fn corpus_file(name: &str, format: Format, whole: Vec<u8>, path: &Path) -> Kind {
+fn corpus_file(format: Format, whole: Vec<u8>, path: &Path) -> Kind {
     let options = ReadOptions { from: Some(format), max_record_bytes: 1 << 20, ..ReadOptions::default() };
     let paths: [PathBuf; 1] = [path.to_path_buf()];
-    Kind::new(name, vec![whole, REUTERS.into()], move |bytes| {
+    Kind::new(vec![whole, REUTERS.into()], move |bytes| {
         std::fs::write(&paths[0], bytes).unwrap();
         let Ok(corpus) = open(&paths, &options) else { return false };
         let Ok(tally) = corpus.for_each(|_| Ok(())) else { return false };
@@ -142,7 +141,7 @@ fn models() -> Kind {
     };
     let wholes = vec![fit("svm", "rcut(1)"), fit("bayes", "fixed(0)"), fit("knn(3)", "rcut(2)")];
     let known = wholes.clone();
-    Kind::new("models", wholes, move |bytes| match Model::from_bytes(bytes) {
+    Kind::new(wholes, move |bytes| match Model::from_bytes(bytes) {
         Err(_) => false,
         Ok(model) => {
             assert!(known.contains(&model.to_bytes().unwrap()), "a damaged model was taken");
@@ -159,7 +158,7 @@ fn counts_files(folder: &Path) -> Kind {
     let whole = std::fs::read(&path).unwrap();
     let damaged = folder.join("damaged.counts");
     let known = whole.clone();
-    Kind::new("counts", vec![whole], move |bytes| {
+    Kind::new(vec![whole], move |bytes| {
         std::fs::write(&damaged, bytes).unwrap();
         let accepted = CountsFile::read(&damaged).is_ok();
         assert!(!accepted || bytes == known, "damaged counts were taken");
@@ -170,7 +169,7 @@ fn counts_files(folder: &Path) -> Kind {
 fn taxonomies(folder: &Path) -> Kind {
     let path = folder.join("tree.tsv");
     let wholes = TAXONOMIES.iter().chain([&SCORES]).map(|whole| whole.as_bytes().to_vec()).collect();
-    Kind::new("taxonomies", wholes, move |bytes| {
+    Kind::new(wholes, move |bytes| {
         std::fs::write(&path, bytes).unwrap();
         let Ok(tree) = Taxonomy::open(&path, &TaxonomyOptions::default()) else { return false };
         assert!(tree.nodes().all(|n| tree.ancestors(n).count() < tree.len()), "no node is above itself");

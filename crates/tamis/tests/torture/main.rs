@@ -39,11 +39,11 @@ fn torture(name: &str) {
             damage.of(&kind.wholes[one], &kind.wholes[other])
         };
         let found = catch_unwind(AssertUnwindSafe(|| (kind.case)(&bytes)));
-        let found = found.unwrap_or_else(|_| panic!("{}: case {cases} of seed {seed} panics", kind.name));
+        let found = found.unwrap_or_else(|_| panic!("{name}: case {cases} of seed {seed} panics"));
         assert!(started.elapsed() < LONGEST, "{name}: case {cases} of seed {seed} took {:?}", started.elapsed());
         (cases, accepted) = (cases + 1, accepted + u64::from(found));
     }
-    println!("torture: {}: {cases} cases, {accepted} accepted, {} refused, no failure", kind.name, cases - accepted);
+    println!("torture: {name}: {cases} cases, {accepted} accepted, {} refused, no failure", cases - accepted);
 }
 
 macro_rules! kinds {
