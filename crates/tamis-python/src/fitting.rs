@@ -71,6 +71,7 @@ pub(crate) fn without_words(assignments: Csr<()>, names: Option<Vocabulary>) -> 
         ids: (0..documents).map(|row| row.to_string()).collect(),
         parts: vec![None; documents],
         dates: vec![None; documents],
+        weights: Vec::new(),
         fingerprints: Vec::new(),
     }
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::linear::finish;
-use super::svm::options::arguments;
+use super::arguments::arguments;
 use super::{Linear, LinearParts, Outputs, Problem, Query, Scored, Scratch, Weighter, Weighting, Weights};
 use crate::counts::Csr;
 use crate::{Error, Result};

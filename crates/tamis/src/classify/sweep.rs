@@ -5,8 +5,7 @@
 use rayon::prelude::*;
 
 use super::{
-    BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Nested, Problem, Scored, Scratch, SvmOptions,
-    SweepPlace,
+    BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Linear, Nested, Problem, Scored, Scratch, SweepPlace,
 };
 use crate::counts::Counts;
 use crate::{Error, Progress, Result, Stoppable};
@@ -114,7 +113,19 @@ pub(crate) fn sweep<G: Gather>(
         }
         ClassifierSpec::Svm(options) => {
             for (number, selection) in selections.iter().enumerate() {
-                svm(options, task, number, selection, gather, progress, &mut merge)?;
+                let walk = Walk { task, number, selection, gather, progress };
+                walk.run(&mut merge, |train, each| {
+                    options.sweep(train, &selection.sizes, &Stoppable(progress), |_, fit| each(&fit.model))
+                })?;
+            }
+            Ok(())
+        }
+        ClassifierSpec::Logistic(options) => {
+            for (number, selection) in selections.iter().enumerate() {
+                let walk = Walk { task, number, selection, gather, progress };
+                walk.run(&mut merge, |train, each| {
+                    options.sweep(train, &selection.sizes, &Stoppable(progress), |_, fit| each(&fit.model))
+                })?;
             }
             Ok(())
         }
@@ -178,27 +189,39 @@ fn bayes<G: Gather>(
     in_blocks(task, &selection.terms, gather, progress, &classify, merge)
 }
 
-fn svm<G: Gather>(
-    options: &SvmOptions,
-    task: Task<'_>,
-    ranking: usize,
-    selection: &Prefixes,
-    gather: &G,
-    progress: &dyn Progress,
-    merge: &mut dyn FnMut(G::Part),
-) -> Result<()> {
-    let train = Problem::new(task.counts, task.train, &selection.terms);
-    let mut size = 0;
-    options.sweep(&train, &selection.sizes, &Stoppable(progress), |_, fit| {
-        let classify = |part: &mut G::Part, first: usize, test: &Problem, row: usize, memory: &mut Memory| {
-            fit.model.rank(test.query(row), &mut memory.scratch, &mut memory.ranked);
-            gather.visit(part, SweepPlace { document: first + row, ranking, size }, &memory.ranked);
-            1
-        };
-        in_blocks(task, &selection.terms, gather, progress, &classify, merge)?;
-        size += 1;
-        Ok(())
-    })
+/// A selection whose sizes are walked by fitting a linear model for each.
+struct Walk<'a, G> {
+    task: Task<'a>,
+    number: usize,
+    selection: &'a Prefixes,
+    gather: &'a G,
+    progress: &'a dyn Progress,
+}
+
+/// Takes the model of the next size.
+type Each<'a> = dyn FnMut(&Linear) -> Result<()> + 'a;
+
+impl<G: Gather> Walk<'_, G> {
+    /// `fit` fits the training documents for each size in turn and hands over the models.
+    fn run(
+        &self,
+        merge: &mut dyn FnMut(G::Part),
+        fit: impl FnOnce(&Problem, &mut Each<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let Self { task, number: ranking, selection, gather, progress } = *self;
+        let train = Problem::new(task.counts, task.train, &selection.terms);
+        let mut size = 0;
+        fit(&train, &mut |model| {
+            let classify = |part: &mut G::Part, first: usize, test: &Problem, row: usize, memory: &mut Memory| {
+                model.rank(test.query(row), &mut memory.scratch, &mut memory.ranked);
+                gather.visit(part, SweepPlace { document: first + row, ranking, size }, &memory.ranked);
+                1
+            };
+            in_blocks(task, &selection.terms, gather, progress, &classify, merge)?;
+            size += 1;
+            Ok(())
+        })
+    }
 }
 
 /// What a thread reuses from document to document.

@@ -338,6 +338,7 @@ impl Merger {
             ids: std::mem::take(&mut self.ids),
             parts: std::mem::take(&mut self.parts),
             dates: std::mem::take(&mut self.dates),
+            weights: Vec::new(),
             fingerprints: std::mem::take(&mut self.fingerprints),
         }
     }

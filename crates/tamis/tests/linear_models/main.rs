@@ -75,7 +75,7 @@ fn problem(rows: &[(Vec<u32>, Vec<bool>)]) -> Problem {
         matrix.push_row(counts.iter().enumerate().filter(|(_, c)| **c > 0).map(|(f, c)| (f as u32, *c)));
         assignments.push_row(is.iter().enumerate().filter(|(_, is)| **is).map(|(l, _)| (l as u32, ())));
     }
-    Problem { matrix, lengths: rows.iter().map(|r| r.0.iter().sum()).collect(), assignments }
+    Problem::of(matrix, rows.iter().map(|r| r.0.iter().sum()).collect(), assignments)
 }
 
 /// The first features of a problem, as a problem of its own.

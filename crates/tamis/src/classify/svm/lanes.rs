@@ -6,7 +6,7 @@ use std::ops::{AddAssign, Mul};
 use rayon::prelude::*;
 
 use super::objective::{Member, Objective, Plane};
-use super::rows::Rows;
+use crate::classify::rows::Rows;
 
 /// Labels in a pass.
 pub(super) const LANES: usize = 16;
@@ -130,7 +130,8 @@ pub(super) fn first_pass(rows: &Rows, lanes: &mut [&mut Lane]) {
             let e = if positive { 1.0 - value } else { 1.0 + value };
             if e > 0.0 {
                 let objective = &lane.objective;
-                let alpha = (e / (rows.squares[row] + objective.diagonal(positive))).min(objective.bound(positive));
+                let cost = objective.cost(positive, rows.weights[row]);
+                let alpha = (e / (rows.squares[row] + objective.diagonal(cost))).min(objective.bound(cost));
                 steps[number] = if positive { alpha as f32 } else { -alpha as f32 };
                 lane.members.push(Member { row: row as u32, positive, alpha });
                 any = true;
@@ -188,7 +189,7 @@ pub(super) fn check<R: Real>(rows: &Rows, lanes: &mut [&mut Lane]) {
             violators.extend_from_slice(&part.violators[number]);
         }
         lane.gap = gap;
-        lane.primal = loss + lane.plane.half_square();
+        lane.primal = loss + lane.plane.half_square;
         keep_worst(&mut violators, lane.members.len().max(LEAST_VIOLATORS));
         lane.members.extend(violators.iter().map(|&(_, row)| Member { row, positive: false, alpha: 0.0 }));
     }
@@ -253,8 +254,9 @@ fn check_rows<R: Real>(
             let value = sums[number].to_f64();
             let e = if positive { 1.0 - value } else { 1.0 + value };
             if alpha > 0.0 || e > 0.0 {
-                found.gaps[number] += lane.objective.gap(e, alpha, positive);
-                found.losses[number] += lane.objective.loss(e, positive);
+                let cost = lane.objective.cost(positive, rows.weights[row]);
+                found.gaps[number] += lane.objective.gap(e, alpha, cost);
+                found.losses[number] += lane.objective.loss(e, cost);
                 if alpha > 0.0 || positive {
                     found.members[number].push(Member { row: row as u32, positive, alpha });
                 } else {

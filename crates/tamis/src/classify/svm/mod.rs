@@ -12,17 +12,18 @@ mod objective;
 pub(super) mod options;
 mod ovo;
 mod ovr;
-mod rows;
 mod working;
 
 pub use duals::Duals;
-pub use options::{ClassWeights, Loss, Multi, SvmOptions};
+pub use options::{Loss, Multi, SvmOptions};
 
+pub use super::ClassWeights;
+
+use super::rows::Rows;
 use super::{Linear, LinearParts, Outputs, Problem, Weighter, Weights};
 use crate::counts::Csr;
 use crate::{Error, Progress, Result};
 use objective::{Objective, Plane};
-use rows::Rows;
 
 /// How well a binary problem was solved.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,7 +78,8 @@ impl SvmOptions {
         warm: Option<&Duals>,
         progress: &dyn Progress,
     ) -> Result<SvmFit> {
-        self.fit_weighed(problem, &self.vectors.fit(problem)?, size, warm, progress)
+        let problem = problem.counted()?;
+        self.fit_weighed(&problem, &self.vectors.fit(&problem)?, size, warm, progress)
     }
 
     /// The same with vectors that were learned already: they are the same for every size.
@@ -99,7 +101,7 @@ impl SvmOptions {
         }
         let size = size.min(problem.features());
         let weighter = weighter.prefix(size);
-        let rows = Rows::new(problem, &weighter, size, self.seed);
+        let rows = Rows::shuffled(problem, &weighter, size, self.seed);
         // Rows of each label, in the order of the rows.
         let order: Vec<usize> = rows.documents.iter().map(|&d| d as usize).collect();
         let members = problem.assignments.select_rows(&order).transpose();
@@ -108,9 +110,11 @@ impl SvmOptions {
         if labels.is_empty() {
             return Err(Error::data("no training document has a label, so there is nothing to learn"));
         }
+        let told = self.classes.of_labels(problem)?;
+        let mirrored = problem.two_sides(&labels);
         let (outputs, solved) = match self.multi {
-            Multi::Ovr => ovr::solve(self, &rows, &members, labels, warm, progress)?,
-            Multi::Ovo => ovo::solve(self, &rows, &members, labels, warm, progress)?,
+            Multi::Ovr => ovr::solve(self, &rows, &members, labels, &told, mirrored, warm, progress)?,
+            Multi::Ovo => ovo::solve(self, &rows, &members, labels, &told, warm, progress)?,
         };
         let mut solutions = Vec::with_capacity(solved.len());
         let mut planes = Vec::with_capacity(solved.len());
@@ -140,24 +144,20 @@ impl SvmOptions {
         progress: &dyn Progress,
         mut each: impl FnMut(usize, SvmFit) -> Result<()>,
     ) -> Result<()> {
-        let weighter = self.vectors.fit(problem)?;
+        let problem = problem.counted()?;
+        let weighter = self.vectors.fit(&problem)?;
         let mut warm: Option<Duals> = None;
         for &size in sizes {
-            let fit = self.fit_weighed(problem, &weighter, size, warm.as_ref(), progress)?;
+            let fit = self.fit_weighed(&problem, &weighter, size, warm.as_ref(), progress)?;
             warm = Some(fit.duals.clone());
             each(size, fit)?;
         }
         Ok(())
     }
 
-    /// The objective of a binary problem with so many documents on either side.
-    fn objective(&self, negatives: usize, positives: usize) -> Objective {
-        let share = |side: usize| match self.classes {
-            ClassWeights::Equal => 1.0,
-            // A side without documents has no cost to weigh.
-            ClassWeights::Balanced => (negatives + positives) as f64 / (2 * side.max(1)) as f64,
-        };
-        Objective { loss: self.loss, costs: [self.c * share(negatives), self.c * share(positives)] }
+    /// The objective of a binary problem: weights of the documents on either side, and what was told of them.
+    fn objective(&self, sums: [f64; 2], told: [f64; 2]) -> Objective {
+        Objective { loss: self.loss, costs: self.classes.sides(sums, told).map(|share| self.c * share) }
     }
 }
 
@@ -167,6 +167,18 @@ struct Solved {
     plane: Plane,
     /// For each document with a dual variable above 0, ascending: the variable divided by the document's cost.
     shares: duals::Shares,
+}
+
+impl Solved {
+    /// The same for the other side: who is for one label is against the other.
+    fn turned(&self, label: u32) -> Self {
+        let plane = Plane {
+            weights: self.plane.weights.iter().map(|w| -w).collect(),
+            bias: -self.plane.bias,
+            ..self.plane.clone()
+        };
+        Self { solution: Solution { label, ..self.solution }, plane, shares: self.shares.clone() }
+    }
 }
 
 /// Features × planes.

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::Vectors;
+use super::super::arguments::{Words, arguments, number, spelled};
+use super::super::{ClassWeights, Vectors};
 use crate::{Error, Result};
 
 /// What a document on the wrong side of the margin costs, `e = 1 − y·w·x` being how far.
@@ -29,17 +30,6 @@ pub enum Multi {
     /// One problem for each pair of labels, on the documents that have exactly one of the two. The score is the number of
     /// pairs won; see [`Outputs::Votes`](super::super::Outputs::Votes) for ties.
     Ovo,
-}
-
-/// How the cost is shared between the two sides of a binary problem.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ClassWeights {
-    /// Every document costs `C`.
-    #[default]
-    Equal,
-    /// A document costs `C·n/(2·n_side)`, so that both sides weigh the same together; for rare labels.
-    Balanced,
 }
 
 /// Options of the linear SVM (method 7). Its name leaves out what is at its default: `svm`, `svm(c=0.1,loss=hinge)`.
@@ -106,20 +96,6 @@ impl SvmOptions {
     }
 }
 
-/// The words of an enum of options, for parsing and printing.
-trait Words: Copy + PartialEq + 'static {
-    const WORDS: &'static [(Self, &'static str)];
-
-    fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(v, _)| *v == self).map_or("", |(_, w)| w)
-    }
-
-    fn parse(kind: &'static str, text: &str) -> Result<Self> {
-        let found = Self::WORDS.iter().find(|(_, w)| *w == text).map(|(v, _)| *v);
-        found.ok_or_else(|| Error::unknown(kind, text, Self::WORDS.iter().map(|(_, w)| *w)))
-    }
-}
-
 impl Words for Loss {
     const WORDS: &'static [(Self, &'static str)] = &[(Self::Hinge, "hinge"), (Self::Squared, "squared")];
 }
@@ -128,29 +104,22 @@ impl Words for Multi {
     const WORDS: &'static [(Self, &'static str)] = &[(Self::Ovr, "ovr"), (Self::Ovo, "ovo")];
 }
 
-impl Words for ClassWeights {
-    const WORDS: &'static [(Self, &'static str)] = &[(Self::Equal, "equal"), (Self::Balanced, "balanced")];
-}
-
 impl Display for SvmOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let default = Self::default();
-        let mut arguments: Vec<String> = Vec::new();
-        let mut say = |key: &str, value: &dyn Display, is_default: bool| {
-            if !is_default {
-                arguments.push(format!("{key}={value}"));
-            }
-        };
-        say("c", &self.c, self.c == default.c);
-        say("loss", &self.loss.word(), self.loss == default.loss);
-        say("multi", &self.multi.word(), self.multi == default.multi);
-        say("vectors", &self.vectors, self.vectors == default.vectors);
-        say("classes", &self.classes.word(), self.classes == default.classes);
-        say("gap", &self.gap(), self.gap.is_none());
-        say("iterations", &self.iterations, self.iterations == default.iterations);
-        say("seed", &self.seed, self.seed == default.seed);
-        f.write_str("svm")?;
-        if arguments.is_empty() { Ok(()) } else { write!(f, "({})", arguments.join(",")) }
+        f.write_str(&spelled(
+            "svm",
+            &[
+                ("c", &self.c, self.c == default.c),
+                ("loss", &self.loss.word(), self.loss == default.loss),
+                ("multi", &self.multi.word(), self.multi == default.multi),
+                ("vectors", &self.vectors, self.vectors == default.vectors),
+                ("classes", &self.classes, self.classes == default.classes),
+                ("gap", &self.gap(), self.gap.is_none()),
+                ("iterations", &self.iterations, self.iterations == default.iterations),
+                ("seed", &self.seed, self.seed == default.seed),
+            ],
+        ))
     }
 }
 
@@ -166,7 +135,7 @@ impl FromStr for SvmOptions {
                 "loss" => options.loss = Loss::parse("loss", value)?,
                 "multi" => options.multi = Multi::parse("way of using two-class problems", value)?,
                 "vectors" => options.vectors = value.parse()?,
-                "classes" => options.classes = ClassWeights::parse("class weighting", value)?,
+                "classes" => options.classes = value.parse()?,
                 "gap" => options.gap = Some(number(key, value)?),
                 "iterations" => options.iterations = number(key, value)?,
                 _ => options.seed = number(key, value)?,
@@ -175,60 +144,6 @@ impl FromStr for SvmOptions {
         options.validate()?;
         Ok(options)
     }
-}
-
-fn number<T: FromStr>(key: &str, value: &str) -> Result<T> {
-    value.parse().map_err(|_| Error::invalid(key, value, "must be a number"))
-}
-
-/// The arguments of `name` or `name(key=value,…)`, each key known and given once.
-pub(in crate::classify) fn arguments<'a>(text: &'a str, name: &str, keys: &[&str]) -> Result<Vec<(&'a str, &'a str)>> {
-    let at_end = |reason: String| Error::Expression { text: text.to_owned(), at: text.len(), reason };
-    let trimmed = text.trim();
-    let Some(rest) = trimmed.strip_prefix(name) else {
-        return Err(Error::Expression { text: text.to_owned(), at: 0, reason: format!("expected {name}") });
-    };
-    let rest = rest.trim();
-    if rest.is_empty() {
-        return Ok(Vec::new());
-    }
-    let inner = rest.strip_prefix('(').ok_or_else(|| Error::Expression {
-        text: text.to_owned(),
-        at: place(text, rest),
-        reason: format!("expected ( or the end after {name}"),
-    })?;
-    let inner = inner.strip_suffix(')').ok_or_else(|| at_end("expected )".to_owned()))?;
-    let mut found: Vec<(&str, &str)> = Vec::new();
-    if inner.trim().is_empty() {
-        return Ok(found);
-    }
-    for argument in inner.split(',') {
-        let Some((key, value)) = argument.split_once('=') else {
-            return Err(Error::Expression {
-                text: text.to_owned(),
-                at: place(text, argument),
-                reason: format!("expected key=value; keys are {}", keys.join(" ")),
-            });
-        };
-        let (key, value) = (key.trim(), value.trim());
-        if !keys.contains(&key) {
-            return Err(Error::unknown("option", key, keys.iter().copied()));
-        }
-        if found.iter().any(|(k, _)| *k == key) {
-            return Err(Error::Expression {
-                text: text.to_owned(),
-                at: place(text, argument),
-                reason: format!("{key} is given twice"),
-            });
-        }
-        found.push((key, value));
-    }
-    Ok(found)
-}
-
-/// Byte offset of a part of `text` in it.
-fn place(text: &str, part: &str) -> usize {
-    (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
 }
 
 #[cfg(test)]

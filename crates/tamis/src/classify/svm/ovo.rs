@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use super::duals;
 use super::duals::rows_of;
 use super::objective::Member;
-use super::rows::Rows;
 use super::working::{Stop, WorkingSet};
 use super::{Duals, Outputs, Solution, Solved, SvmOptions};
+use crate::classify::rows::Rows;
 use crate::counts::Csr;
 use crate::{Error, Progress, Result};
 
@@ -18,6 +18,7 @@ pub(super) fn solve(
     rows: &Rows,
     members: &Csr<()>,
     labels: Vec<u32>,
+    told: &[f64],
     warm: Option<&Duals>,
     progress: &dyn Progress,
 ) -> Result<(Outputs, Vec<Solved>)> {
@@ -32,7 +33,7 @@ pub(super) fn solve(
                 return Err(Error::Interrupted);
             }
             let (first, second) = (labels[a as usize], labels[b as usize]);
-            let solved = solve_pair(options, rows, members, (first, second), warm, &row_of, set);
+            let solved = solve_pair(options, rows, members, (first, second), told, (warm, &row_of), set);
             progress.add(1);
             Ok(solved)
         })
@@ -49,8 +50,8 @@ fn solve_pair(
     rows: &Rows,
     members: &Csr<()>,
     (first, second): (u32, u32),
-    warm: Option<&Duals>,
-    row_of: &[u32],
+    told: &[f64],
+    (warm, row_of): (Option<&Duals>, &[u32]),
     set: &mut WorkingSet,
 ) -> Option<Solved> {
     let (firsts, seconds) = (members.row_indices(first as usize), members.row_indices(second as usize));
@@ -59,16 +60,17 @@ fn solve_pair(
         only.map(|&row| Member { row, positive, alpha: 0.0 }).collect()
     };
     let mut all = without(firsts, seconds, true);
-    let positives = all.len();
     all.append(&mut without(seconds, firsts, false));
     if all.is_empty() {
         return None;
     }
     all.sort_unstable_by_key(|m| m.row);
-    let objective = options.objective(all.len() - positives, positives);
+    let mut sums = [0.0; 2];
+    all.iter().for_each(|m| sums[usize::from(m.positive)] += rows.weights[m.row as usize]);
+    let objective = options.objective(sums, [told[second as usize], told[first as usize]]);
     if let Some(warm) = warm {
         let side = |row| all.binary_search_by_key(&row, |m| m.row).ok().map(|at| all[at].positive);
-        for member in warm.members((first, Some(second)), &objective, row_of, side) {
+        for member in warm.members((first, Some(second)), &objective, rows, row_of, side) {
             if let Ok(at) = all.binary_search_by_key(&member.row, |m| m.row) {
                 all[at].alpha = member.alpha;
             }
@@ -76,7 +78,7 @@ fn solve_pair(
     }
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     rng.set_stream((u64::from(first) << 32) | u64::from(second));
-    set.load(rows, &all);
+    set.load(rows, &objective, &all);
     let mut iterations = 0;
     let mut aim = options.gap();
     let (mut gap, mut primal) = set.gap(&objective);

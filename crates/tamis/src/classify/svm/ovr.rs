@@ -11,9 +11,9 @@ use super::duals::rows_of;
 use super::lanes;
 use super::lanes::{LANES, Lane};
 use super::objective::Plane;
-use super::rows::Rows;
 use super::working::{Stop, WorkingSet};
 use super::{Duals, Loss, Outputs, Solution, Solved, SvmOptions};
+use crate::classify::rows::Rows;
 use crate::counts::Csr;
 use crate::{Error, Progress, Result};
 
@@ -44,20 +44,27 @@ pub(super) fn solve(
     rows: &Rows,
     members: &Csr<()>,
     labels: Vec<u32>,
+    told: &[f64],
+    mirrored: bool,
     warm: Option<&Duals>,
     progress: &dyn Progress,
 ) -> Result<(Outputs, Vec<Solved>)> {
-    progress.start("svm", Some(labels.len() as u64));
+    // Where either label is what the other is not, the plane of one is the other's, turned round.
+    let asked = if mirrored { &labels[..1] } else { &labels[..] };
+    let all: f64 = rows.weights.iter().sum();
+    progress.start("svm", Some(asked.len() as u64));
     let row_of = if warm.is_some() { rows_of(rows) } else { Vec::new() };
     let mut solved = Vec::with_capacity(labels.len());
-    for group in labels.chunks(GROUP) {
+    for group in asked.chunks(GROUP) {
         let mut lanes: Vec<Lane> = group
             .iter()
             .map(|&label| {
                 let positives = members.row_indices(label as usize).to_vec();
-                let objective = options.objective(rows.len() - positives.len(), positives.len());
+                let sum: f64 = positives.iter().map(|&row| rows.weights[row as usize]).sum();
+                let others = if mirrored { told[labels[1] as usize] } else { 1.0 };
+                let objective = options.objective([all - sum, sum], [others, told[label as usize]]);
                 let side = |row| Some(positives.binary_search(&row).is_ok());
-                let members = warm.map(|w| w.members((label, None), &objective, &row_of, side)).unwrap_or_default();
+                let members = warm.map(|w| w.members((label, None), &objective, rows, &row_of, side)).unwrap_or_default();
                 Lane {
                     label,
                     objective,
@@ -86,6 +93,10 @@ pub(super) fn solve(
             plane: lane.plane,
         }));
     }
+    if mirrored && let Some(first) = solved.first() {
+        let turned = first.turned(labels[1]);
+        solved.push(turned);
+    }
     progress.finish();
     Ok((Outputs::Values(labels), solved))
 }
@@ -96,7 +107,7 @@ fn solve_group(options: &SvmOptions, rows: &Rows, lanes: &mut [Lane], progress: 
     cold.par_chunks_mut(LANES).for_each(|lanes| lanes::first_pass(rows, lanes));
     // A warm start knows its planes: what it lacks is the documents that ask to join.
     warm.par_iter_mut().for_each_init(WorkingSet::default, |set, lane| {
-        set.load(rows, &lane.members);
+        set.load(rows, &lane.objective, &lane.members);
         lane.plane = set.plane();
     });
     check(options, rows, &mut warm);
@@ -117,7 +128,7 @@ fn solve_group(options: &SvmOptions, rows: &Rows, lanes: &mut [Lane], progress: 
         open.par_iter_mut().with_max_len(1).for_each_init(WorkingSet::default, |set, lane| {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream((u64::from(lane.label) << 32) | (round + 1));
-            set.load(rows, &lane.members);
+            set.load(rows, &lane.objective, &lane.members);
             let stop = Stop {
                 gap: lane.aim,
                 share: if lane.epochs == 1 { FIRST_SHARE } else { SHARE },
