@@ -268,11 +268,13 @@ impl PyModel {
         py: Python<'py>,
         scores: PyReadonlyArray2<'py, f64>,
     ) -> Option<Bound<'py, PyArray2<f64>>> {
-        let calibration = self.model.calibration.as_ref()?;
+        if !self.model.has_probabilities() {
+            return None;
+        }
         let mut out = scores.as_array().to_owned();
         for mut row in out.rows_mut() {
             for (label, score) in row.iter_mut().enumerate() {
-                *score = calibration.probability(label as u32, *score);
+                *score = self.model.probability(label as u32, *score).unwrap_or(*score);
             }
         }
         Some(out.into_pyarray(py))

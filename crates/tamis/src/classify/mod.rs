@@ -6,9 +6,9 @@ pub mod logistic;
 pub mod svm;
 pub mod vector;
 
-pub(crate) mod knn;
 mod arguments;
 mod class_weights;
+pub(crate) mod knn;
 mod problem;
 mod rows;
 mod spec;

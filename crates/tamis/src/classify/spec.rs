@@ -7,7 +7,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BayesOptions, Classifier, Knn, KnnOptions, Linear, LogisticOptions, Problem, Query, Scored, Scratch, Similarity, SvmOptions,
+    BayesOptions, Classifier, Knn, KnnOptions, Linear, LogisticOptions, Problem, Query, Scored, Scratch, Similarity,
+    SvmOptions,
 };
 use crate::registry::Row;
 use crate::{Error, Progress, Result};
@@ -198,7 +199,17 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for name in ["knn", "knn(5)", "wknn", "wknn(7)", "bayes", "bayes(multi=ovr)", "svm", "svm(c=0.1,loss=hinge)", "logistic(c=3)"] {
+        for name in [
+            "knn",
+            "knn(5)",
+            "wknn",
+            "wknn(7)",
+            "bayes",
+            "bayes(multi=ovr)",
+            "svm",
+            "svm(c=0.1,loss=hinge)",
+            "logistic(c=3)",
+        ] {
             assert_eq!(name.parse::<ClassifierSpec>().unwrap().to_string(), name);
         }
         assert_eq!("knn(100)".parse::<ClassifierSpec>().unwrap().to_string(), "knn");

@@ -5,7 +5,8 @@
 use rayon::prelude::*;
 
 use super::{
-    BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Linear, Nested, Problem, Scored, Scratch, SweepPlace,
+    BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Linear, Nested, Problem, Scored, Scratch,
+    SweepPlace,
 };
 use crate::counts::Counts;
 use crate::{Error, Progress, Result, Stoppable};

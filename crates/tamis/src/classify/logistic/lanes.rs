@@ -101,10 +101,8 @@ pub(super) fn fold(block: &mut Block, factors: &Block) {
 
 /// The sum over places of what `of` makes of each, lane by lane.
 pub(super) fn sum<T: Sync>(places: &[T], of: impl Fn(&T) -> Lanes + Sync) -> Lanes {
-    let parts: Vec<Lanes> = places
-        .par_chunks(CHUNK)
-        .map(|chunk| chunk.iter().fold(ZERO, |sums, place| added(sums, of(place))))
-        .collect();
+    let parts: Vec<Lanes> =
+        places.par_chunks(CHUNK).map(|chunk| chunk.iter().fold(ZERO, |sums, place| added(sums, of(place)))).collect();
     parts.into_iter().fold(ZERO, added)
 }
 

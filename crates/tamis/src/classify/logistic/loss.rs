@@ -108,7 +108,11 @@ impl Targets {
     pub(super) fn room(&self) -> Shape {
         let block = || vec![ZERO; self.costs.len()];
         let blocks = || (0..self.bits.len()).map(|_| block()).collect();
-        Shape { slopes: blocks(), curvatures: blocks(), masses: vec![0.0; if self.joint { self.costs.len() } else { 0 }] }
+        Shape {
+            slopes: blocks(),
+            curvatures: blocks(),
+            masses: vec![0.0; if self.joint { self.costs.len() } else { 0 }],
+        }
     }
 
     /// Slope and curvature at the given values.

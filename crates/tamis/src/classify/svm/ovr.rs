@@ -64,7 +64,8 @@ pub(super) fn solve(
                 let others = if mirrored { told[labels[1] as usize] } else { 1.0 };
                 let objective = options.objective([all - sum, sum], [others, told[label as usize]]);
                 let side = |row| Some(positives.binary_search(&row).is_ok());
-                let members = warm.map(|w| w.members((label, None), &objective, rows, &row_of, side)).unwrap_or_default();
+                let members =
+                    warm.map(|w| w.members((label, None), &objective, rows, &row_of, side)).unwrap_or_default();
                 Lane {
                     label,
                     objective,
