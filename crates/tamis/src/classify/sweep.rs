@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{
     BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Linear, Nested, Problem, Scored, Scratch,
-    SweepPlace,
+    SvmOptions, SweepPlace,
 };
 use crate::counts::Counts;
 use crate::{Error, Progress, Result, Stoppable};
@@ -35,7 +35,7 @@ pub(crate) fn means(
     measure: &(dyn Fn(&[Scored], &[u32]) -> Option<f64> + Sync),
     progress: &dyn Progress,
 ) -> Result<Vec<f64>> {
-    let mut sums = vec![(0.0f64, 0u32); prefixes.sizes.len()];
+    let mut sums = Means::new(prefixes.sizes.len());
     let values = Values { task, measure };
     sweep(
         classifier,
@@ -43,14 +43,49 @@ pub(crate) fn means(
         std::slice::from_ref(prefixes),
         &values,
         &Stoppable(progress),
-        |part: Vec<(usize, f64)>| {
-            for (size, value) in part {
-                sums[size].0 += value;
-                sums[size].1 += 1;
-            }
-        },
+        |part| sums.add(part),
     )?;
-    Ok(sums.into_iter().map(|(sum, n)| if n == 0 { 0.0 } else { sum / f64::from(n) }).collect())
+    Ok(sums.finish())
+}
+
+/// The same for one size of terms and several `C` of an SVM, ascending: the documents are weighed once, and each fit starts from the
+/// one before.
+pub(crate) fn means_by_cost(
+    options: &SvmOptions,
+    costs: &[f64],
+    task: Task<'_>,
+    selection: &Prefixes,
+    measure: &(dyn Fn(&[Scored], &[u32]) -> Option<f64> + Sync),
+    progress: &dyn Progress,
+) -> Result<Vec<f64>> {
+    let size = selection.sizes.last().copied().unwrap_or(selection.terms.len());
+    let mut sums = Means::new(costs.len());
+    let values = Values { task, measure };
+    let walk = Walk { task, number: 0, selection, gather: &values, progress: &Stoppable(progress) };
+    walk.run(&mut |part| sums.add(part), |train, each| {
+        options.path(train, size, costs, &Stoppable(progress), |_, fit| each(&fit.model))
+    })?;
+    Ok(sums.finish())
+}
+
+/// Sums and numbers of values, place by place.
+struct Means(Vec<(f64, u32)>);
+
+impl Means {
+    fn new(places: usize) -> Self {
+        Self(vec![(0.0, 0); places])
+    }
+
+    fn add(&mut self, part: Vec<(usize, f64)>) {
+        for (place, value) in part {
+            self.0[place].0 += value;
+            self.0[place].1 += 1;
+        }
+    }
+
+    fn finish(self) -> Vec<f64> {
+        self.0.into_iter().map(|(sum, n)| if n == 0 { 0.0 } else { sum / f64::from(n) }).collect()
+    }
 }
 
 /// Gathers the measure of each list with its size.
@@ -203,7 +238,7 @@ struct Walk<'a, G> {
 type Each<'a> = dyn FnMut(&Linear) -> Result<()> + 'a;
 
 impl<G: Gather> Walk<'_, G> {
-    /// `fit` fits the training documents for each size in turn and hands over the models.
+    /// `fit` fits the training documents for each size (or whatever else is tried) in turn and hands over the models.
     fn run(
         &self,
         merge: &mut dyn FnMut(G::Part),

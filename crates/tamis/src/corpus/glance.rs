@@ -111,6 +111,7 @@ mod tests {
             labels: Vec::new(),
             part: None,
             date: None,
+            weight: None,
         };
         let documents = ["手机很好", "the iPhone", "อร่อยมาก"].map(document);
         let (mut source, glance) = Glance::of(Box::new(InMemory(documents.into_iter()))).unwrap();

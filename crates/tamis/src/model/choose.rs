@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::fit::check;
-use crate::classify::sweep::{Prefixes, Task, means};
+use crate::classify::sweep::{Prefixes, Task, means, means_by_cost};
 use crate::classify::{ClassifierSpec, Scored, SvmOptions};
 use crate::counts::{Contingency, Counts, CrossValidation, Split};
 use crate::features::{Selector, rank_all};
@@ -231,27 +231,30 @@ impl Heat<'_> {
         let mut values = vec![vec![vec![Vec::new(); sizes.len()]; selectors.len()]; candidates.len()];
         let mut longest = vec![vec![0; selectors.len()]; candidates.len()];
         let folds = folds(counts, &self.rows, options);
+        let groups = paths(candidates, sizes.len());
         let steps = (candidates.len() * selectors.len()) as u64;
         folds.run(stage, steps, progress, |_, Split { train, test }| {
             let task = Task { counts, train, test };
             let table = Contingency::of_rows(counts, train);
             for (s, ranking) in rank_all(selectors, &table)?.iter().enumerate() {
-                for (c, candidate) in candidates.iter().enumerate() {
+                for group in &groups {
                     if progress.cancelled() {
                         return Err(Error::Interrupted);
                     }
-                    let terms = self.views[candidate.view].terms(ranking.terms());
-                    longest[c][s] = terms.len().max(longest[c][s]);
+                    let terms = self.views[candidates[group[0]].view].terms(ranking.terms());
+                    for &c in group {
+                        longest[c][s] = terms.len().max(longest[c][s]);
+                    }
                     // Sizes beyond the terms are all the same size, and are walked once.
                     let mut real: Vec<usize> = sizes.iter().map(|&size| size.min(terms.len())).collect();
                     real.dedup();
                     let prefixes = Prefixes { terms, sizes: real };
-                    let measure = |ranked: &[Scored], truth: &[u32]| r_precision(ranked, truth);
-                    let found = means(&candidate.classifier, task, &prefixes, &measure, progress)?;
-                    for (at, all) in values[c][s].iter_mut().enumerate() {
-                        all.extend(found.get(at).or(found.last()));
+                    for (&c, found) in group.iter().zip(found(candidates, group, task, &prefixes, progress)?) {
+                        for (at, all) in values[c][s].iter_mut().enumerate() {
+                            all.extend(found.get(at).or(found.last()));
+                        }
                     }
-                    progress.add(1);
+                    progress.add(group.len() as u64);
                 }
             }
             Ok(())
@@ -285,6 +288,49 @@ impl Heat<'_> {
 
 /// Fewer documents than this are few.
 const FEW: usize = 300;
+
+/// Candidates that differ in nothing but C, by C ascending: where they compete at one size, each starts from the one before.
+fn paths(candidates: &[Candidate], sizes: usize) -> Vec<Vec<usize>> {
+    let but_for_c = |candidate: &Candidate| match &candidate.classifier {
+        ClassifierSpec::Svm(svm) if sizes == 1 => Some((candidate.view, SvmOptions { c: 1.0, ..svm.clone() })),
+        _ => None,
+    };
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (at, candidate) in candidates.iter().enumerate() {
+        let key = but_for_c(candidate);
+        let same = |group: &&mut Vec<usize>| key.is_some() && but_for_c(&candidates[group[0]]) == key;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(at),
+            None => groups.push(vec![at]),
+        }
+    }
+    let cost = |at: usize| match &candidates[at].classifier {
+        ClassifierSpec::Svm(svm) => svm.c,
+        _ => 0.0,
+    };
+    groups.iter_mut().for_each(|group| group.sort_by(|&a, &b| cost(a).total_cmp(&cost(b))));
+    groups
+}
+
+/// What each candidate of a group reaches at each size.
+fn found(
+    candidates: &[Candidate],
+    group: &[usize],
+    task: Task<'_>,
+    prefixes: &Prefixes,
+    progress: &dyn Progress,
+) -> Result<Vec<Vec<f64>>> {
+    let measure = |ranked: &[Scored], truth: &[u32]| r_precision(ranked, truth);
+    let of = |at: usize| &candidates[at].classifier;
+    if group.len() > 1 {
+        let svm = |&at: &usize| if let ClassifierSpec::Svm(svm) = of(at) { Some(svm) } else { None };
+        let svms: Vec<&SvmOptions> = group.iter().filter_map(svm).collect();
+        let costs: Vec<f64> = svms.iter().map(|svm| svm.c).collect();
+        let found = means_by_cost(svms[0], &costs, task, prefixes, &measure, progress)?;
+        return Ok(found.into_iter().map(|mean| vec![mean]).collect());
+    }
+    group.iter().map(|&at| means(of(at), task, prefixes, &measure, progress)).collect()
+}
 
 /// Folds of a heat. Few documents are stratified: drawn at random, a fold might leave no document of a label to learn from.
 fn folds<'a>(counts: &'a Counts, rows: &'a [usize], options: &ChooseOptions) -> CrossValidation<'a> {

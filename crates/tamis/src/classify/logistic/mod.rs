@@ -12,6 +12,7 @@ pub(super) mod options;
 pub use options::{Form, LogisticOptions};
 
 use super::rows::Rows;
+use super::vector::Factors;
 use super::{ClassWeights, Linear, LinearParts, Outputs, Problem, Weighter, Weights};
 use crate::counts::Csr;
 use crate::{Error, Progress, Result};
@@ -67,7 +68,8 @@ impl LogisticOptions {
         progress: &dyn Progress,
     ) -> Result<LogisticFit> {
         let problem = problem.counted()?;
-        self.fit_weighed(&problem, &self.vectors.fit(&problem)?, size, warm, progress)
+        let (weighter, factors) = (self.vectors.fit(&problem)?, self.vectors.factors(&problem)?);
+        self.fit_weighed(&problem, &weighter, factors.as_ref(), size, warm, progress)
     }
 
     /// Fits nested sizes one after the other, each from the weights of the one before; `each` gets size and fit.
@@ -79,10 +81,11 @@ impl LogisticOptions {
         mut each: impl FnMut(usize, &LogisticFit) -> Result<()>,
     ) -> Result<()> {
         let problem = problem.counted()?;
-        let weighter = self.vectors.fit(&problem)?;
+        let (weighter, factors) = (self.vectors.fit(&problem)?, self.vectors.factors(&problem)?);
         let mut warm: Option<LogisticFit> = None;
         for &size in sizes {
-            let fit = self.fit_weighed(&problem, &weighter, size, warm.as_ref().map(|fit| &fit.model), progress)?;
+            let start = warm.as_ref().map(|fit| &fit.model);
+            let fit = self.fit_weighed(&problem, &weighter, factors.as_ref(), size, start, progress)?;
             each(size, &fit)?;
             warm = Some(fit);
         }
@@ -93,6 +96,7 @@ impl LogisticOptions {
         &self,
         problem: &Problem,
         weighter: &Weighter,
+        factors: Option<&Factors>,
         size: usize,
         warm: Option<&Linear>,
         progress: &dyn Progress,
@@ -107,12 +111,14 @@ impl LogisticOptions {
             return Err(Error::data("no training document has a label, so there is nothing to learn"));
         }
         let rows = Rows::in_order(problem, &weighter, size);
-        let two_sides = problem.two_sides(&labels);
+        // With vectors of their own, two labels are two problems.
+        let two_sides = factors.is_none() && problem.two_sides(&labels);
         let form = self.form.unwrap_or_else(|| {
             let few = (problem.documents() + size).saturating_mul(labels.len()) <= JOINT;
             if labels.len() > 2 && few && problem.one_label() { Form::Multinomial } else { Form::Ovr }
         });
-        let task = Task { options: self, design: Design::new(&rows), members, told: self.classes.of_labels(problem)? };
+        let told = self.classes.of_labels(problem)?;
+        let task = Task { options: self, design: Design::new(&rows), factors, members, told };
         let way = match form {
             Form::Ovr if two_sides => Way::Turned(1.0),
             Form::Multinomial if two_sides => Way::Turned(2.0),
@@ -156,6 +162,7 @@ type Solved = (Csr<f32>, Vec<f64>, Vec<LogisticSolution>);
 struct Task<'a> {
     options: &'a LogisticOptions,
     design: Design<'a>,
+    factors: Option<&'a Factors>,
     /// Labels × documents.
     members: Csr<()>,
     /// Weights that were told for labels, by label.
@@ -173,8 +180,9 @@ impl Task<'_> {
         let scale = if let Way::Turned(twice) = way { 1.0 / twice } else { 1.0 };
         for group in asked.chunks(together) {
             let targets = self.targets(group, labels, way);
-            let weights = self.start(group, warm, 1.0 / scale);
-            let mut newton = Newton { design: &self.design, targets: &targets, factors: None, weights };
+            let factors = self.factors.map(|factors| self.blocks(group, factors));
+            let weights = self.start(group, warm, factors.as_deref(), 1.0 / scale);
+            let mut newton = Newton { design: &self.design, targets: &targets, factors: factors.as_deref(), weights };
             let aim = Aim { gap: self.options.gap, iterations: self.options.iterations };
             let reached = newton.solve(aim, progress)?;
             let solution = |label: Option<u32>, reached: Reached| LogisticSolution {
@@ -184,6 +192,9 @@ impl Task<'_> {
                 iterations: reached.iterations,
                 converged: reached.gap <= self.options.gap * reached.primal,
             };
+            for (weights, factors) in newton.weights.iter_mut().zip(factors.iter().flatten()) {
+                lanes::fold(weights, factors);
+            }
             if targets.joint {
                 solutions.push(solution(None, reached[0][0]));
             }
@@ -250,8 +261,20 @@ impl Task<'_> {
         targets
     }
 
+    /// What each label of a group multiplies its features with; the bias has 1.
+    fn blocks(&self, group: &[u32], factors: &Factors) -> Vec<Block> {
+        let features = self.design.rows.features();
+        let mut blocks = vec![vec![[1.0; LANES]; features + 1]; group.len().div_ceil(LANES)];
+        for (at, &label) in group.iter().enumerate() {
+            for (place, factor) in blocks[at / LANES].iter_mut().zip(factors.of(label, features)) {
+                place[at % LANES] = factor;
+            }
+        }
+        blocks
+    }
+
     /// Weights to start from: zeros, or those of another fit.
-    fn start(&self, group: &[u32], warm: Option<&Linear>, scale: f64) -> Vec<Block> {
+    fn start(&self, group: &[u32], warm: Option<&Linear>, factors: Option<&[Block]>, scale: f64) -> Vec<Block> {
         let features = self.design.rows.features();
         let mut weights = vec![vec![ZERO; features + 1]; group.len().div_ceil(LANES)];
         let Some(warm) = warm else { return weights };
@@ -259,7 +282,10 @@ impl Task<'_> {
         let place: Vec<Option<usize>> =
             parts.outputs.labels().iter().map(|label| group.binary_search(label).ok()).collect();
         let mut put = |at: usize, place: usize, weight: f64| {
-            weights[place / LANES][at][place % LANES] = weight * scale;
+            let factor = factors.map_or(1.0, |factors| factors[place / LANES][at][place % LANES]);
+            if factor != 0.0 {
+                weights[place / LANES][at][place % LANES] = weight * scale / factor;
+            }
         };
         for feature in 0..features.min(warm.features()) {
             for (output, weight) in parts.weights.row(feature) {

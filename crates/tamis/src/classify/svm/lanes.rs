@@ -45,6 +45,8 @@ impl Real for f64 {
 pub(super) struct Lane {
     pub(super) label: u32,
     pub(super) objective: Objective,
+    /// What the label multiplies its features with, where it has its own vectors.
+    pub(super) factors: Option<Vec<f64>>,
     /// Rows that carry the label, ascending.
     pub(super) positives: Vec<u32>,
     /// The working set; between passes, ascending by row.
@@ -144,6 +146,29 @@ pub(super) fn first_pass(rows: &Rows, lanes: &mut [&mut Lane]) {
     for lane in lanes {
         lane.epochs = 1;
     }
+}
+
+/// The same for a label whose vectors are its own.
+pub(super) fn first_pass_alone(rows: &Rows, lane: &mut Lane, factors: &[f64]) {
+    let mut weights = vec![0.0f64; rows.features()];
+    let mut bias = 0.0;
+    let mut positives = lane.positives.iter().copied().peekable();
+    for row in 0..rows.len() {
+        let positive = positives.next_if_eq(&(row as u32)).is_some();
+        let own = || rows.matrix.row(row).map(|(feature, x)| (feature as usize, f64::from(x) * factors[feature as usize]));
+        let value: f64 = bias + own().map(|(feature, x)| weights[feature] * x).sum::<f64>();
+        let e = if positive { 1.0 - value } else { 1.0 + value };
+        if e > 0.0 {
+            let cost = lane.objective.cost(positive, rows.weights[row]);
+            let square = 1.0 + own().map(|(_, x)| x * x).sum::<f64>();
+            let alpha = (e / (square + lane.objective.diagonal(cost))).min(lane.objective.bound(cost));
+            let step = if positive { alpha } else { -alpha };
+            own().for_each(|(feature, x)| weights[feature] += step * x);
+            bias += step;
+            lane.members.push(Member { row: row as u32, positive, alpha });
+        }
+    }
+    lane.epochs = 1;
 }
 
 /// What a pass over some rows found for each lane.

@@ -78,3 +78,19 @@ pub(super) struct Plane {
     /// `½‖w‖²`, bias included; of the weights before any factors of the label were multiplied in.
     pub(super) half_square: f64,
 }
+
+impl Plane {
+    /// Between the weights and their mean size: `w' = (1 − β)·mean|w| + β·w`, of the weights before the factors of the label were multiplied
+    /// in, over all features (Wang & Manning 2012, 2.3). What features do that no document of the solution has, is left to the factors alone.
+    pub(super) fn interpolated(self, beta: f64, factors: &[f64]) -> Self {
+        let mut own = vec![0.0; factors.len()];
+        for (&feature, &weight) in self.features.iter().zip(&self.weights) {
+            own[feature as usize] = weight;
+        }
+        let size = |(w, f): (&f64, &f64)| if *f == 0.0 { 0.0 } else { (w / f).abs() };
+        let mean = own.iter().zip(factors).map(size).sum::<f64>() / (factors.len().max(1)) as f64;
+        let weights = own.iter().zip(factors).map(|(w, f)| (1.0 - beta) * mean * f + beta * w).collect();
+        Self { features: (0..factors.len() as u32).collect(), weights, ..self }
+    }
+}
+

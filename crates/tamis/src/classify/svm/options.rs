@@ -46,6 +46,9 @@ pub struct SvmOptions {
     pub vectors: Vectors,
     /// Costs of the two sides.
     pub classes: ClassWeights,
+    /// How far to trust the weights that were learned, from 0 to 1 for entirely: the rest of their trust goes to the scores of
+    /// terms alone, as in NBSVM (Wang & Manning 2012). For vectors with `(per=label)`.
+    pub beta: f64,
     /// A label is solved when its duality gap is at most this share of its primal value; see [`SvmOptions::gap`] for the
     /// default.
     pub gap: Option<f64>,
@@ -63,6 +66,7 @@ impl Default for SvmOptions {
             multi: Multi::default(),
             vectors: Vectors::default(),
             classes: ClassWeights::default(),
+            beta: 1.0,
             gap: None,
             iterations: 5000,
             seed: 0,
@@ -88,6 +92,17 @@ impl SvmOptions {
         }
         if !(self.gap().is_finite() && self.gap() > 0.0) {
             return Err(Error::invalid("gap", self.gap(), "must be a finite number above 0"));
+        }
+        if !(0.0..=1.0).contains(&self.beta) {
+            return Err(Error::invalid("beta", self.beta, "must be between 0 and 1"));
+        }
+        if self.beta < 1.0 && !self.vectors.per_label {
+            let reason = "is for vectors with a score of their own for each label, such as vectors=binary*lpr(per=label)";
+            return Err(Error::invalid("beta", self.beta, reason));
+        }
+        if self.multi == Multi::Ovo && self.vectors.per_label {
+            let reason = "labels have vectors of their own only where each is told from the rest: take multi=ovr";
+            return Err(Error::invalid("vectors", self.vectors, reason));
         }
         if self.iterations == 0 {
             return Err(Error::invalid("iterations", self.iterations, "must be at least 1"));
@@ -115,6 +130,7 @@ impl Display for SvmOptions {
                 ("multi", &self.multi.word(), self.multi == default.multi),
                 ("vectors", &self.vectors, self.vectors == default.vectors),
                 ("classes", &self.classes, self.classes == default.classes),
+                ("beta", &self.beta, self.beta == default.beta),
                 ("gap", &self.gap(), self.gap.is_none()),
                 ("iterations", &self.iterations, self.iterations == default.iterations),
                 ("seed", &self.seed, self.seed == default.seed),
@@ -127,7 +143,7 @@ impl FromStr for SvmOptions {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        const KEYS: [&str; 8] = ["c", "loss", "multi", "vectors", "classes", "gap", "iterations", "seed"];
+        const KEYS: [&str; 9] = ["c", "loss", "multi", "vectors", "classes", "beta", "gap", "iterations", "seed"];
         let mut options = Self::default();
         for (key, value) in arguments(text, "svm", &KEYS)? {
             match key {
@@ -136,6 +152,7 @@ impl FromStr for SvmOptions {
                 "multi" => options.multi = Multi::parse("way of using two-class problems", value)?,
                 "vectors" => options.vectors = value.parse()?,
                 "classes" => options.classes = value.parse()?,
+                "beta" => options.beta = number(key, value)?,
                 "gap" => options.gap = Some(number(key, value)?),
                 "iterations" => options.iterations = number(key, value)?,
                 _ => options.seed = number(key, value)?,
@@ -159,6 +176,8 @@ mod tests {
         assert_eq!(parsed, SvmOptions::default());
         let some = SvmOptions { c: 0.1, loss: Loss::Hinge, multi: Multi::Ovo, ..SvmOptions::default() };
         assert_eq!(some.to_string(), "svm(c=0.1,loss=hinge,multi=ovo)");
+        let nbsvm = "svm(vectors=binary*lpr(per=label),classes=\"a, b\":2,beta=0.25)";
+        assert_eq!(nbsvm.parse::<SvmOptions>().unwrap().to_string(), nbsvm);
     }
 
     #[test]
@@ -181,6 +200,9 @@ mod tests {
         assert!(error("svm(c=1").contains("expected )"));
         assert!(error("svmé").contains("expected ("));
         assert!(error("knn").contains("expected svm"));
+        assert!(error("svm(beta=0.5)").contains("per=label"));
+        assert!(error("svm(vectors=binary*lpr(per=label),beta=2)").contains("between 0 and 1"));
+        assert!(error("svm(vectors=tfidf*rf(per=label),multi=ovo)").contains("multi=ovr"));
     }
 
     proptest! {
@@ -195,6 +217,7 @@ mod tests {
                 multi: if ovo { Multi::Ovo } else { Multi::Ovr },
                 vectors: crate::classify::Weighting::ALL[weighting].into(),
                 classes: if balanced { ClassWeights::Balanced } else { ClassWeights::Equal },
+                beta: 1.0,
                 gap,
                 iterations,
                 seed,

@@ -8,20 +8,16 @@ use super::duals;
 use super::duals::rows_of;
 use super::objective::Member;
 use super::working::{Stop, WorkingSet};
-use super::{Duals, Outputs, Solution, Solved, SvmOptions};
-use crate::classify::rows::Rows;
-use crate::counts::Csr;
+use super::{Data, Duals, Outputs, Solution, Solved, SvmOptions};
 use crate::{Error, Progress, Result};
 
 pub(super) fn solve(
     options: &SvmOptions,
-    rows: &Rows,
-    members: &Csr<()>,
-    labels: Vec<u32>,
-    told: &[f64],
+    data: &Data<'_>,
     warm: Option<&Duals>,
     progress: &dyn Progress,
 ) -> Result<(Outputs, Vec<Solved>)> {
+    let Data { rows, labels, .. } = data;
     let n = labels.len() as u32;
     let pairs: Vec<(u32, u32)> = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))).collect();
     progress.start("svm", Some(pairs.len() as u64));
@@ -33,7 +29,7 @@ pub(super) fn solve(
                 return Err(Error::Interrupted);
             }
             let (first, second) = (labels[a as usize], labels[b as usize]);
-            let solved = solve_pair(options, rows, members, (first, second), told, (warm, &row_of), set);
+            let solved = solve_pair(options, data, (first, second), (warm, &row_of), set);
             progress.add(1);
             Ok(solved)
         })
@@ -41,19 +37,18 @@ pub(super) fn solve(
     progress.finish();
     // A pair with nothing to tell apart has no output and gives no vote.
     let (pairs, solved) = pairs.into_iter().zip(solved).filter_map(|(p, s)| s.map(|s| (p, s))).unzip();
-    Ok((Outputs::Votes { labels, pairs }, solved))
+    Ok((Outputs::Votes { labels: labels.clone(), pairs }, solved))
 }
 
 /// `None` when no document has exactly one of the two labels.
 fn solve_pair(
     options: &SvmOptions,
-    rows: &Rows,
-    members: &Csr<()>,
+    data: &Data<'_>,
     (first, second): (u32, u32),
-    told: &[f64],
     (warm, row_of): (Option<&Duals>, &[u32]),
     set: &mut WorkingSet,
 ) -> Option<Solved> {
+    let Data { rows, members, told, .. } = data;
     let (firsts, seconds) = (members.row_indices(first as usize), members.row_indices(second as usize));
     let without = |these: &[u32], those: &[u32], positive: bool| -> Vec<Member> {
         let only = these.iter().filter(|row| those.binary_search(row).is_err());
@@ -78,7 +73,7 @@ fn solve_pair(
     }
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     rng.set_stream((u64::from(first) << 32) | u64::from(second));
-    set.load(rows, &objective, &all);
+    set.load(rows, &objective, None, &all);
     let mut iterations = 0;
     let mut aim = options.gap();
     let (mut gap, mut primal) = set.gap(&objective);

@@ -50,13 +50,16 @@ pub(super) struct WorkingSet {
     features: Vec<u32>,
     weights: Vec<f64>,
     bias: f64,
+    /// What the label multiplies the features of this set with; empty for 1.
+    factors: Vec<f64>,
     /// Number of each feature of the whole problem in this set, or `u32::MAX`.
     number_of: Vec<u32>,
 }
 
 impl WorkingSet {
-    /// Takes in the given documents and computes `w = Σ α_i y_i x_i` afresh, so rounding does not build up.
-    pub(super) fn load(&mut self, rows: &Rows, objective: &Objective, members: &[Member]) {
+    /// Takes in the given documents and computes `w = Σ α_i y_i x_i` afresh, so rounding does not build up. `factors` are what the
+    /// label multiplies its features with, where it has its own vectors.
+    pub(super) fn load(&mut self, rows: &Rows, objective: &Objective, factors: Option<&[f64]>, members: &[Member]) {
         self.members.clear();
         self.entries.clear();
         self.features.clear();
@@ -69,8 +72,16 @@ impl WorkingSet {
                     *number = self.features.len() as u32;
                     self.features.push(feature);
                 }
-                self.entries.push((*number, value));
+                let factor = factors.map_or(1.0, |factors| factors[feature as usize]);
+                self.entries.push((*number, (f64::from(value) * factor) as f32));
             }
+            let square = match factors {
+                None => rows.squares[member.row as usize],
+                Some(_) => {
+                    let own = &self.entries[start as usize..];
+                    1.0 + own.iter().map(|(_, x)| f64::from(*x) * f64::from(*x)).sum::<f64>()
+                }
+            };
             self.members.push(Local {
                 start,
                 end: self.entries.len() as u32,
@@ -78,13 +89,15 @@ impl WorkingSet {
                 positive: member.positive,
                 alpha: member.alpha,
                 before: member.alpha,
-                square: rows.squares[member.row as usize],
+                square,
                 cost: objective.cost(member.positive, rows.weights[member.row as usize]),
             });
         }
         for &feature in &self.features {
             self.number_of[feature as usize] = u32::MAX;
         }
+        self.factors.clear();
+        self.factors.extend(factors.iter().flat_map(|factors| self.features.iter().map(|&f| factors[f as usize])));
         self.weights.clear();
         self.weights.resize(self.features.len(), 0.0);
         self.bias = 0.0;
@@ -108,12 +121,15 @@ impl WorkingSet {
         members.sort_unstable_by_key(|m| m.row);
     }
 
-    /// `w` and the bias.
+    /// `w`, with the label's factors multiplied in, and the bias.
     pub(super) fn plane(&self) -> Plane {
         let square = self.weights.iter().map(|w| w * w).sum::<f64>() + self.bias * self.bias;
         Plane {
             features: self.features.clone(),
-            weights: self.weights.clone(),
+            weights: match self.factors.as_slice() {
+                [] => self.weights.clone(),
+                factors => self.weights.iter().zip(factors).map(|(w, f)| w * f).collect(),
+            },
             bias: self.bias,
             half_square: 0.5 * square,
         }

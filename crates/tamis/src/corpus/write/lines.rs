@@ -242,6 +242,9 @@ impl Serialize for Record<'_, '_> {
         if let Some(date) = &document.date {
             map.serialize_entry("date", date)?;
         }
+        if let Some(weight) = document.weight {
+            map.serialize_entry("weight", &weight)?;
+        }
         if let Some(part) = document.part {
             map.serialize_entry("split", part_name(part))?;
         }
