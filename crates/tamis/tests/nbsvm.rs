@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tamis::Silent;
 use tamis::classify::{ClassifierSpec, Problem, rank_documents};
-use tamis::corpus::{Corpus, ReadOptions};
+use tamis::corpus::{ReadOptions, open};
 use tamis::counts::{CountOptions, Counts, CrossValidation, count};
 
 /// Accuracy in ten folds over all single words and pairs.
@@ -18,7 +18,9 @@ fn accuracy(counts: &Counts, classifier: &ClassifierSpec) -> f64 {
     for split in folds {
         let fitted = classifier.fit(&Problem::new(counts, &split.train, &terms), &Silent).unwrap();
         let test = Problem::new(counts, &split.test, &terms);
-        let found = rank_documents(&fitted, &test, |_, ranked, truth| ranked.first().map(|s| s.label) == truth.first().copied());
+        let found = rank_documents(&fitted, &test, |_, ranked, truth| {
+            ranked.first().map(|s| s.label) == truth.first().copied()
+        });
         right += found.into_iter().filter(|right| *right).count();
     }
     right as f64 / counts.len() as f64
@@ -35,9 +37,9 @@ fn nbsvm_is_as_good_as_was_published() {
     let classifier: ClassifierSpec = "svm(vectors=binary*lpr(per=label),beta=0.25)".parse().unwrap();
     for (name, published) in [("cr", 0.818), ("subj", 0.932)] {
         let path = Path::new(&data).join("sentences").join(format!("{name}.jsonl"));
-        let corpus = Corpus::open(&[&path], &ReadOptions::default()).unwrap();
+        let corpus = open(&[path], &ReadOptions::default()).unwrap();
         let options = CountOptions { text: "words(1-2)".parse().unwrap(), ..CountOptions::default() };
-        let counts = count(&corpus, &options, &Silent).unwrap().counts;
+        let (counts, _) = count(corpus.batches().unwrap(), &options, &Silent).unwrap();
         let found = accuracy(&counts, &classifier);
         println!("{name}: {found:.4}, published {published}");
         assert!(found >= published - 0.015, "{name}: {found} against {published}");

@@ -137,6 +137,29 @@ impl Problem {
         }
     }
 
+    /// Documents and `df` of each feature, every document as often as its weight says.
+    pub fn weighed_df(&self) -> (f64, Vec<f64>) {
+        if self.weights.is_empty() {
+            return (self.documents() as f64, self.df().into_iter().map(f64::from).collect());
+        }
+        let mut df = vec![0.0; self.features()];
+        for (row, weight) in self.weights.iter().enumerate() {
+            for &feature in self.matrix.row_indices(row) {
+                df[feature as usize] += weight;
+            }
+        }
+        (self.weights.iter().sum(), df)
+    }
+
+    /// Mean length, every document as often as its weight says; 0 when none counts.
+    pub fn weighed_mean_length(&self) -> f64 {
+        let all: f64 = self.weights.iter().sum();
+        if all == 0.0 {
+            return self.mean_length();
+        }
+        self.lengths.iter().zip(&self.weights).map(|(&l, w)| f64::from(l) * w).sum::<f64>() / all
+    }
+
     /// `df` of each feature among these documents.
     pub fn df(&self) -> Vec<u32> {
         let mut df = vec![0u32; self.features()];

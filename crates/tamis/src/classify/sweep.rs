@@ -37,14 +37,7 @@ pub(crate) fn means(
 ) -> Result<Vec<f64>> {
     let mut sums = Means::new(prefixes.sizes.len());
     let values = Values { task, measure };
-    sweep(
-        classifier,
-        task,
-        std::slice::from_ref(prefixes),
-        &values,
-        &Stoppable(progress),
-        |part| sums.add(part),
-    )?;
+    sweep(classifier, task, std::slice::from_ref(prefixes), &values, &Stoppable(progress), |part| sums.add(part))?;
     Ok(sums.finish())
 }
 

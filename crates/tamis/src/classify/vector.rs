@@ -30,10 +30,9 @@ named! {
 }
 
 impl Weighting {
-    /// `idf` of a term that occurs in `df` of `n` documents; 1 for weightings without one. A term that no training
+    /// `idf` of a term that occurs in `df` of `n` documents, each counted as often as its weight says; 1 for weightings without one. A term that no training
     /// document contains has 0, as a quotient with a zero denominator (method 1): nothing is known of it.
-    pub fn idf(self, df: u32, n: usize) -> f64 {
-        let (df, n) = (f64::from(df), n as f64);
+    pub fn idf(self, df: f64, n: f64) -> f64 {
         match self {
             _ if df == 0.0 => 0.0,
             Self::Okapi => ((n - df + 0.5) / (df + 0.5)).ln().max(0.0),
@@ -117,7 +116,8 @@ impl FromStr for Vectors {
         };
         let by: Score = score.trim().parse()?;
         if per_label && !by.formula().is_per_label() {
-            let reason = "it has no value for a label by itself; take one such as lpr, rf or chi2max, or leave (per=label) out";
+            let reason =
+                "it has no value for a label by itself; take one such as lpr, rf or chi2max, or leave (per=label) out";
             return Err(Error::invalid("vectors", text, reason));
         }
         Ok(Self { weighting: weighting.trim().parse()?, by: Some(by), per_label })
@@ -168,12 +168,12 @@ pub struct Weighter {
 impl Weighter {
     /// Learns from training documents.
     pub fn fit(weighting: Weighting, problem: &Problem) -> Self {
-        let n = problem.documents();
+        let (n, df) = problem.weighed_df();
         let factor = |df| match weighting {
             Weighting::Okapi => weighting.idf(df, n).sqrt(),
             _ => weighting.idf(df, n),
         };
-        Self { weighting, factors: problem.df().into_iter().map(factor).collect(), mean_length: problem.mean_length() }
+        Self { weighting, factors: df.into_iter().map(factor).collect(), mean_length: problem.weighed_mean_length() }
     }
 
     /// From stored numbers; see [`Weighter::factors`].
@@ -394,7 +394,10 @@ mod tests {
         assert_eq!(vectors.fit(&problem).unwrap(), Weighter::fit(Weighting::TfIdf, &problem));
         let factors = vectors.factors(&problem).unwrap().unwrap();
         // By hand: X has documents 0 and 2 of 4; a is in 0, 1, 2; b in 0; c in 1. Zeros count half.
-        close(&factors.of(0, 3), &[2.0f64.ln(), ((1.0 / 2.0) / (0.5 / 2.0f64)).ln(), ((0.5 / 2.0) / (1.0 / 2.0f64)).ln()]);
+        close(
+            &factors.of(0, 3),
+            &[2.0f64.ln(), ((1.0 / 2.0) / (0.5 / 2.0f64)).ln(), ((0.5 / 2.0) / (1.0 / 2.0f64)).ln()],
+        );
         assert!("tfidf".parse::<Vectors>().unwrap().factors(&problem).unwrap().is_none());
         let error = "tfidf*df(per=label)".parse::<Vectors>().unwrap_err().to_string();
         assert!(error.contains("no value for a label by itself"), "{error}");

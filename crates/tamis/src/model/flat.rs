@@ -57,6 +57,11 @@ pub(super) fn fit(
     } else {
         selector
     };
+    if matches!(classifier, ClassifierSpec::Knn(_))
+        && rows.iter().any(|&r| counts.weights.get(r).is_some_and(|&w| w != 1.0))
+    {
+        reasons.push(format!("{classifier} takes every document for one: the weights of documents were ignored."));
+    }
     let table = Contingency::of_rows(counts, rows);
     let (terms, reason) = terms(&selector, &table, size, &options.budget, progress)?;
     reasons.extend(reason);

@@ -5,6 +5,7 @@
 mod bayes;
 mod logistic;
 mod model;
+mod own_vectors;
 mod real;
 mod svm;
 mod weights;

@@ -29,7 +29,10 @@ fn fit(text: &str, problem: &Problem) -> (Linear, f64) {
     }
 }
 
-const CLASSIFIERS: [&str; 9] = [
+const CLASSIFIERS: [&str; 12] = [
+    "svm(gap=1e-9)",
+    "svm(gap=1e-9,vectors=okapi)",
+    "logistic(gap=1e-12,form=ovr)",
     "svm(vectors=tf,gap=1e-9)",
     "svm(vectors=tf,gap=1e-7,loss=hinge)",
     "svm(vectors=binary,gap=1e-9,classes=balanced)",

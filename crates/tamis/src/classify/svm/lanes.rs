@@ -155,7 +155,8 @@ pub(super) fn first_pass_alone(rows: &Rows, lane: &mut Lane, factors: &[f64]) {
     let mut positives = lane.positives.iter().copied().peekable();
     for row in 0..rows.len() {
         let positive = positives.next_if_eq(&(row as u32)).is_some();
-        let own = || rows.matrix.row(row).map(|(feature, x)| (feature as usize, f64::from(x) * factors[feature as usize]));
+        let own =
+            || rows.matrix.row(row).map(|(feature, x)| (feature as usize, f64::from(x) * factors[feature as usize]));
         let value: f64 = bias + own().map(|(feature, x)| weights[feature] * x).sum::<f64>();
         let e = if positive { 1.0 - value } else { 1.0 + value };
         if e > 0.0 {

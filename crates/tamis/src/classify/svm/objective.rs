@@ -93,4 +93,3 @@ impl Plane {
         Self { features: (0..factors.len() as u32).collect(), weights, ..self }
     }
 }
-

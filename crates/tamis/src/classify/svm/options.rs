@@ -97,7 +97,8 @@ impl SvmOptions {
             return Err(Error::invalid("beta", self.beta, "must be between 0 and 1"));
         }
         if self.beta < 1.0 && !self.vectors.per_label {
-            let reason = "is for vectors with a score of their own for each label, such as vectors=binary*lpr(per=label)";
+            let reason =
+                "is for vectors with a score of their own for each label, such as vectors=binary*lpr(per=label)";
             return Err(Error::invalid("beta", self.beta, reason));
         }
         if self.multi == Multi::Ovo && self.vectors.per_label {
