@@ -29,7 +29,8 @@ impl ClassWeights {
     pub(super) fn of_labels(&self, problem: &Problem) -> Result<Vec<f64>> {
         let mut weights = vec![1.0; problem.labels()];
         let Self::Labels(told) = self else { return Ok(weights) };
-        let Some(names) = &problem.names else {
+        // Along a taxonomy the labels of a problem are nodes, which the names are not about.
+        let Some(names) = problem.names.as_ref().filter(|names| names.len() == problem.labels()) else {
             return Err(Error::data("weights of labels need the names of labels, and these documents have none"));
         };
         for (label, weight) in told {

@@ -67,7 +67,8 @@ impl Writer {
             let reason = format!("the ending tells no format; give one of {} with the option `to`", written());
             return Err(Error::malformed_file(path, reason));
         };
-        if !options.fields.is_empty() && !matches!(format, Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet) {
+        if !options.fields.is_empty() && !matches!(format, Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet)
+        {
             let reason = format!("{format} has no room for fields; write JSONL, CSV, TSV or Parquet");
             return Err(Error::malformed_file(path, reason));
         }

@@ -11,12 +11,12 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use super::costs::{found, paths};
 use super::fit::check;
-use crate::classify::sweep::{Prefixes, Task, means, means_by_cost};
+use crate::classify::sweep::{Prefixes, Task};
 use crate::classify::{ClassifierSpec, Scored, SvmOptions};
 use crate::counts::{Contingency, Counts, CrossValidation, Split};
 use crate::features::{Selector, rank_all};
-use crate::measure::ranking::r_precision;
 use crate::named::named;
 use crate::terms::TextOptions;
 use crate::{Error, Progress, Result};
@@ -171,10 +171,10 @@ pub struct Choice {
 
 /// How terms and classifier are set for a trial.
 #[derive(Debug, Clone, PartialEq)]
-struct Candidate {
+pub(super) struct Candidate {
     /// Number of the view.
-    view: usize,
-    classifier: ClassifierSpec,
+    pub(super) view: usize,
+    pub(super) classifier: ClassifierSpec,
 }
 
 /// The documents of a heat.
@@ -288,49 +288,6 @@ impl Heat<'_> {
 
 /// Fewer documents than this are few.
 const FEW: usize = 300;
-
-/// Candidates that differ in nothing but C, by C ascending: where they compete at one size, each starts from the one before.
-fn paths(candidates: &[Candidate], sizes: usize) -> Vec<Vec<usize>> {
-    let but_for_c = |candidate: &Candidate| match &candidate.classifier {
-        ClassifierSpec::Svm(svm) if sizes == 1 => Some((candidate.view, SvmOptions { c: 1.0, ..svm.clone() })),
-        _ => None,
-    };
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (at, candidate) in candidates.iter().enumerate() {
-        let key = but_for_c(candidate);
-        let same = |group: &&mut Vec<usize>| key.is_some() && but_for_c(&candidates[group[0]]) == key;
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(at),
-            None => groups.push(vec![at]),
-        }
-    }
-    let cost = |at: usize| match &candidates[at].classifier {
-        ClassifierSpec::Svm(svm) => svm.c,
-        _ => 0.0,
-    };
-    groups.iter_mut().for_each(|group| group.sort_by(|&a, &b| cost(a).total_cmp(&cost(b))));
-    groups
-}
-
-/// What each candidate of a group reaches at each size.
-fn found(
-    candidates: &[Candidate],
-    group: &[usize],
-    task: Task<'_>,
-    prefixes: &Prefixes,
-    progress: &dyn Progress,
-) -> Result<Vec<Vec<f64>>> {
-    let measure = |ranked: &[Scored], truth: &[u32]| r_precision(ranked, truth);
-    let of = |at: usize| &candidates[at].classifier;
-    if group.len() > 1 {
-        let svm = |&at: &usize| if let ClassifierSpec::Svm(svm) = of(at) { Some(svm) } else { None };
-        let svms: Vec<&SvmOptions> = group.iter().filter_map(svm).collect();
-        let costs: Vec<f64> = svms.iter().map(|svm| svm.c).collect();
-        let found = means_by_cost(svms[0], &costs, task, prefixes, &measure, progress)?;
-        return Ok(found.into_iter().map(|mean| vec![mean]).collect());
-    }
-    group.iter().map(|&at| means(of(at), task, prefixes, &measure, progress)).collect()
-}
 
 /// Folds of a heat. Few documents are stratified: drawn at random, a fold might leave no document of a label to learn from.
 fn folds<'a>(counts: &'a Counts, rows: &'a [usize], options: &ChooseOptions) -> CrossValidation<'a> {

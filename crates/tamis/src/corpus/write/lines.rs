@@ -55,7 +55,8 @@ impl LineWriter {
             _ => return Ok(Vec::new()),
         };
         let fields = &self.options.fields;
-        let texts: Vec<&str> = if fields.is_empty() { vec!["text"] } else { fields.iter().map(String::as_str).collect() };
+        let texts: Vec<&str> =
+            if fields.is_empty() { vec!["text"] } else { fields.iter().map(String::as_str).collect() };
         let names = ["id"].into_iter().chain(texts).chain(["labels", "date", "split"]);
         let mut header = Vec::new();
         self.line(&mut header, delimiter, names)?;
