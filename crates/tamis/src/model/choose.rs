@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::costs::{found, paths};
 use super::fit::check;
 use crate::classify::sweep::{Prefixes, Task};
-use crate::classify::{ClassifierSpec, Scored, SvmOptions};
+use crate::classify::{ClassifierSpec, SvmOptions};
 use crate::counts::{Contingency, Counts, CrossValidation, Split};
 use crate::features::{Selector, rank_all};
 use crate::named::named;
