@@ -22,13 +22,16 @@ fn a_field_says_how_often_a_document_counts() {
     for path in [&json, &csv] {
         let found: Vec<Option<f64>> = read_with(path, &weighed()).unwrap().iter().map(|d| d.weight).collect();
         assert_eq!(found, [Some(2.0), Some(0.5), None, None]);
-        let (counts, _) =
-            count(open(&[path.clone()], &weighed()).unwrap().batches().unwrap(), &CountOptions::default(), &Silent)
-                .unwrap();
+        let (counts, _) = count(
+            open(std::slice::from_ref(path), &weighed()).unwrap().batches().unwrap(),
+            &CountOptions::default(),
+            &Silent,
+        )
+        .unwrap();
         assert_eq!(counts.weights, [2.0, 0.5, 1.0, 1.0]);
         assert_eq!(counts.select(&[1, 3]).weights, [0.5, 1.0]);
         let (counts, _) = count(
-            open(&[path.clone()], &ReadOptions::default()).unwrap().batches().unwrap(),
+            open(std::slice::from_ref(path), &ReadOptions::default()).unwrap().batches().unwrap(),
             &CountOptions::default(),
             &Silent,
         )
