@@ -18,6 +18,7 @@ from .categorizer import TextCategorizer
 from .classifiers import LinearSVM, MultinomialBayes, OkapiKNN, WeightedKNN
 from .functions import Calibration, Counts, calibrate, count, rank, registry, studies, study, synth
 from .hierarchy import ProgressiveFilter
+from .logistic import LinearLogistic
 from .plots import plot_size_curve, plot_thresholds, plot_top_words
 from .selection import OscillatingSearch, Selector
 from .text import TextCounter
@@ -30,6 +31,7 @@ __all__ = [
     "DataError",
     "ExpressionError",
     "InvalidOptionError",
+    "LinearLogistic",
     "LinearSVM",
     "MalformedError",
     "MultinomialBayes",

@@ -104,6 +104,7 @@ class Model:
         classifier: str,
         threshold: str | None,
         how: How,
+        weights: NDArray[np.float64] | None = None,
     ) -> Model: ...
     @staticmethod
     def load(path: Path) -> Model: ...

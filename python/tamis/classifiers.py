@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_non_negative, validate_data
 
 from . import _core, _inputs
 
@@ -32,7 +32,7 @@ class _CountClassifier(ClassifierMixin, BaseEstimator):
         """The label of each document, or for several labels an indicator matrix."""
         return self._predict(X)
 
-    def _fit(self, X: Any, y: Any, lengths: Any = None) -> _CountClassifier:
+    def _fit(self, X: Any, y: Any, lengths: Any = None, sample_weight: Any = None) -> _CountClassifier:
         _inputs.refuse_lists(y)
         names = list(y.columns) if hasattr(y, "columns") else None
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
@@ -42,8 +42,9 @@ class _CountClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = labels.classes
         self._multilabel = labels.multilabel
         threshold = self._policy() if labels.multilabel else "rcut(1)"
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
         self._model = _core.Model.fit_matrix(
-            _inputs.matrix(X), _lengths(lengths), labels.sets, self._spec(), threshold, _inputs.how(self)
+            _inputs.matrix(X), _lengths(lengths), labels.sets, self._spec(), threshold, _inputs.how(self), weights
         )
         counts = np.bincount(labels.sets[1], minlength=len(self.classes_))
         self._majority = int(counts.argmax())

@@ -27,6 +27,7 @@ READING = (
     "split_field",
     "columns",
     "date_field",
+    "weight_field",
     "dates",
     "delimiter",
     "label_separator",

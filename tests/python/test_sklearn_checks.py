@@ -15,6 +15,7 @@ ESTIMATORS = [
     tamis.OscillatingSearch(k=2),
     tamis.LinearSVM(),
     tamis.LinearSVM(multi="ovo", loss="squared"),
+    tamis.LinearLogistic(),
     tamis.MultinomialBayes(),
     tamis.OkapiKNN(k=5),
     tamis.WeightedKNN(k=5),
@@ -35,7 +36,7 @@ def expected_failures(estimator):
     if sklearn.__version__.startswith("1.6.") and get_tags(estimator).input_tags.categorical:
         # Its own mistake, mended in 1.7.
         expected["check_positive_only_tag_during_fit"] = "the check subtracts a fraction from whole numbers in place"
-    if isinstance(estimator, tamis.LinearSVM):
+    if isinstance(estimator, (tamis.LinearSVM, tamis.LinearLogistic)):
         expected["check_class_weight_classifiers"] = NEGATIVE
     if isinstance(estimator, tamis.WeightedKNN):
         reason = "a share of neighbours may be 0 or 1, and the check wants numbers between"

@@ -63,6 +63,9 @@ pub(crate) struct ReadArgs {
     /// Field or column of the date.
     #[arg(long, value_name = "NAME")]
     date_field: Option<String>,
+    /// Field or column of how often a document counts when a classifier learns: a number, 0 or more.
+    #[arg(long, value_name = "NAME")]
+    weight_field: Option<String>,
     /// What separates labels in a column.
     #[arg(long, value_name = "TEXT", default_value = ";")]
     label_separator: String,
@@ -117,6 +120,7 @@ impl ReadArgs {
                 split: self.split_field.clone(),
                 date: self.date_field.clone(),
                 date_order: self.dates,
+                weight: self.weight_field.clone(),
                 ..Fields::default()
             },
             label_separator: self.label_separator.clone(),

@@ -229,7 +229,8 @@ fn a_few_documents_that_share_no_word_give_a_model() {
     folder.ok("fit tiny.jsonl -o tiny.model");
     folder.file("new.txt", "a bus");
     says(&folder.ok("classify tiny.model new.txt"), &["\"labels\":[\"wheels\"]"]);
-    folder.file("six.jsonl", (0..6).map(|i| line(&&*format!("word{i} thing{i}"), &format!("l{i}"))).collect::<String>());
+    folder
+        .file("six.jsonl", (0..6).map(|i| line(&&*format!("word{i} thing{i}"), &format!("l{i}"))).collect::<String>());
     folder.ok("fit six.jsonl -o six.model");
 }
 
@@ -245,7 +246,13 @@ fn text_needs_no_format_to_be_labelled() {
         let answer: Value = serde_json::from_str(&folder.ok(&format!("classify m.model {name}"))).unwrap();
         assert_eq!(answer["labels"], serde_json::json!(["sport"]), "{name}");
     }
-    let program = assert_cmd::Command::cargo_bin("tamis").unwrap().current_dir(folder.path(".")).args(["classify", "m.model"]).write_stdin(text).output().unwrap();
+    let program = assert_cmd::Command::cargo_bin("tamis")
+        .unwrap()
+        .current_dir(folder.path("."))
+        .args(["classify", "m.model"])
+        .write_stdin(text)
+        .output()
+        .unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&program.stdout).unwrap()["labels"], serde_json::json!(["sport"]));
     // A table is still a table, and JSON lines are.
     folder.file("table", "id,text\n1,goals\n2,\"orbit, planet\"\n");

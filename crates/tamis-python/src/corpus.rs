@@ -23,6 +23,7 @@ pub(crate) struct ReadArguments {
     labels_field: Option<String>,
     split_field: Option<String>,
     date_field: Option<String>,
+    weight_field: Option<String>,
     label_separator: Option<String>,
     max_record: Option<usize>,
     quotes: Option<bool>,
@@ -49,6 +50,7 @@ impl ReadArguments {
                 labels: self.labels_field,
                 split: self.split_field,
                 date: self.date_field,
+                weight: self.weight_field,
                 date_order: self.dates.as_deref().map_or(Ok(default.fields.date_order), str::parse)?,
                 ..Fields::default()
             },

@@ -27,19 +27,27 @@ pub(crate) fn report(trained: &Trained) -> serde_json::Value {
     json!({ "trials": trained.trials, "frontier": trained.frontier, "thresholds": trained.thresholds, "unchanged": trained.unchanged })
 }
 
+/// Documents as Python has them: counts, labels, lengths, and how often each counts (empty: once).
+pub(crate) struct MatrixDocuments {
+    pub(crate) matrix: Csr<u32>,
+    pub(crate) assignments: Csr<()>,
+    pub(crate) lengths: Vec<u32>,
+    pub(crate) weights: Vec<f64>,
+}
+
 /// Fits a classifier to all columns of a matrix. Columns and labels are named by their numbers.
 pub(crate) fn fit_matrix(
-    matrix: Csr<u32>,
-    assignments: Csr<()>,
-    lengths: Vec<u32>,
+    documents: MatrixDocuments,
     classifier: ClassifierSpec,
     threshold: Option<Threshold>,
     progress: &dyn Progress,
 ) -> Result<Model> {
+    let MatrixDocuments { matrix, assignments, lengths, weights } = documents;
     let counts = Counts {
         vocabulary: Arc::new(Vocabulary::numbered(matrix.columns())),
         matrix,
         lengths,
+        weights,
         ..without_words(assignments, None)
     };
     let options = FitOptions {
@@ -71,6 +79,7 @@ pub(crate) fn without_words(assignments: Csr<()>, names: Option<Vocabulary>) -> 
         ids: (0..documents).map(|row| row.to_string()).collect(),
         parts: vec![None; documents],
         dates: vec![None; documents],
+        weights: Vec::new(),
         fingerprints: Vec::new(),
     }
 }

@@ -21,7 +21,7 @@ use tamis::{Error, Result};
 
 use crate::arrays::{Decided, Matrix, Sets, with_view};
 use crate::errors::{self, options, to_py};
-use crate::fitting::{fit_matrix, report};
+use crate::fitting::{MatrixDocuments, fit_matrix, report};
 use crate::texts::{GivenTexts, HeldTexts, LabelledTexts, Texts, column, labelled, named_fields};
 use crate::work::{How as Work, run};
 
@@ -151,9 +151,11 @@ impl PyModel {
         Ok((Self { model: trained.model }, report))
     }
 
-    /// Fits a classifier to all columns of a matrix of counts. `lengths` are the documents' lengths where the matrix does
+    /// Fits a classifier to all columns of a matrix of counts. `weights` say how often each document counts. `lengths` are the documents' lengths where the matrix does
     /// not hold all their words.
     #[staticmethod]
+    #[pyo3(signature = (matrix, lengths, labels, classifier, threshold, how, weights=None))]
+    #[allow(clippy::too_many_arguments)]
     fn fit_matrix(
         py: Python<'_>,
         matrix: Matrix<'_>,
@@ -162,11 +164,13 @@ impl PyModel {
         classifier: &str,
         threshold: Option<&str>,
         how: Work,
+        weights: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Self> {
         let classifier: ClassifierSpec = classifier.parse().map_err(to_py)?;
         let threshold = threshold.map(str::parse::<Threshold>).transpose().map_err(to_py)?;
         let assignments = labels.csr()?;
         let lengths = lengths.as_ref().map(|l| l.as_slice()).transpose()?;
+        let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?.unwrap_or_default();
         let model = with_view!(matrix, Entries::Whole, |view| run(py, how, |progress| {
             let documents = view.rows();
             let lengths = match lengths {
@@ -177,7 +181,8 @@ impl PyModel {
                 Some(lengths) => lengths.iter().map(|&l| u32::try_from(l).unwrap_or(0)).collect(),
                 None => (0..documents).map(|row| view.row_sum(row) as u32).collect(),
             };
-            fit_matrix(view.to_csr(), assignments, lengths, classifier, threshold, progress)
+            let documents = MatrixDocuments { matrix: view.to_csr(), assignments, lengths, weights: weights.to_vec() };
+            fit_matrix(documents, classifier, threshold, progress)
         }))?;
         Ok(Self { model })
     }
@@ -268,11 +273,13 @@ impl PyModel {
         py: Python<'py>,
         scores: PyReadonlyArray2<'py, f64>,
     ) -> Option<Bound<'py, PyArray2<f64>>> {
-        let calibration = self.model.calibration.as_ref()?;
+        if !self.model.has_probabilities() {
+            return None;
+        }
         let mut out = scores.as_array().to_owned();
         for mut row in out.rows_mut() {
             for (label, score) in row.iter_mut().enumerate() {
-                *score = calibration.probability(label as u32, *score);
+                *score = self.model.probability(label as u32, *score).unwrap_or(*score);
             }
         }
         Some(out.into_pyarray(py))

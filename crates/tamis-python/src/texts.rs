@@ -199,7 +199,7 @@ impl Batch for TextBatch {
 }
 
 fn unlabelled(body: Body<'_>) -> Document<'_> {
-    Document { id: Cow::Borrowed(""), body, labels: Vec::new(), part: None, date: None }
+    Document { id: Cow::Borrowed(""), body, labels: Vec::new(), part: None, date: None, weight: None }
 }
 
 /// Reads a list of strings a batch at a time, for work that needs every text once. Whichever thread takes a batch holds

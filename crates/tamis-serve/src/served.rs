@@ -261,7 +261,7 @@ impl Served {
                 Ranker::Flat(Fitted::Knn { .. }) => "neighbours",
             },
             single_label: summary.single_label,
-            probabilities: self.model.calibration.is_some(),
+            probabilities: self.model.has_probabilities(),
             quality: summary.quality.iter().map(quality).collect(),
             folds: summary.folds,
             choices: summary.choices.clone(),

@@ -119,7 +119,7 @@ fn generate(documents: usize, seed: u64) -> Problem {
         assignments.push_row(labels.into_iter().map(|label| (label, ())));
         lengths.push(length);
     }
-    Problem { matrix, lengths, assignments }
+    Problem::of(matrix, lengths, assignments)
 }
 
 /// In [0, 1), the nearer to 0 the larger the power.

@@ -51,6 +51,7 @@ pub const OPTIONS: &[&str] = &[
     "tokens_field",
     "unlabelled",
     "values",
+    "weight_field",
 ];
 
 const BEGIN: &str = "the option `";

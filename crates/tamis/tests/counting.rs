@@ -16,6 +16,7 @@ fn document(number: usize, text: String, labels: Vec<String>) -> Document<'stati
         labels: labels.into_iter().map(Cow::Owned).collect(),
         part: Some(if number.is_multiple_of(3) { Part::Test } else { Part::Train }),
         date: None,
+        weight: None,
     }
 }
 

@@ -21,7 +21,7 @@ impl Dense {
             matrix.push_row((0..).zip(row.iter().copied()).filter(|(_, count)| *count > 0));
             assignments.push_row(labels.iter().map(|&l| (l, ())));
         }
-        Problem { matrix, lengths: self.lengths.clone(), assignments }
+        Problem::of(matrix, self.lengths.clone(), assignments)
     }
 
     /// The same documents with only the given features, renumbered by place.
@@ -372,7 +372,7 @@ fn refuses_what_cannot_be() {
     let message = |result: Result<(), Error>| result.unwrap_err().to_string();
     let fit = |problem: &Problem, k| Knn::fit(problem, &KnnOptions { k, ..KnnOptions::KNN }).map(|_| ());
     assert_eq!(message(fit(&train, 0)), "k = 0: at least one neighbour is needed");
-    let empty = Problem { matrix: Csr::new(3), lengths: vec![], assignments: Csr::new(2) };
+    let empty = Problem::of(Csr::new(3), vec![], Csr::new(2));
     assert!(message(fit(&empty, 5)).contains("no training documents"));
     let sweep = |sizes: &[usize]| KnnSweep::new(&train, sizes, &KnnOptions::KNN).map(|_| ());
     assert_eq!(message(sweep(&[])), "sizes = []: at least one size is needed");

@@ -144,6 +144,7 @@ fn narrowed_counts_are_those_of_the_narrow_terms() {
             labels: vec![format!("l{}", n % 2).into()],
             part: None,
             date: None,
+            weight: None,
         };
         let documents: Vec<_> = texts.iter().enumerate().map(document).collect();
         let counting = CountOptions { text: terms.parse().unwrap(), ..CountOptions::default() };

@@ -33,7 +33,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(mut args: Args, global: &Global) -> anyhow::Result<()> {
     let output = args.paths.pop().unwrap_or_default();
-    let options = WriteOptions { to: args.to, label_separator: args.to_separator, label_prefix: args.to_prefix, fields: args.fields };
+    let options = WriteOptions {
+        to: args.to,
+        label_separator: args.to_separator,
+        label_prefix: args.to_prefix,
+        fields: args.fields,
+    };
     keep_apart(&args.paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &[&output])?;
     let corpus = open(&args.paths, &args.read, global)?;
     let mut writer = create(&output, &options)?;

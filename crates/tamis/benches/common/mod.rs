@@ -61,8 +61,14 @@ impl Batches for Texts {
 impl Batch for Slice {
     fn visit(&self, visit: &mut dyn FnMut(Result<Document<'_>>) -> ControlFlow<()>) {
         for text in &self.0[self.1.clone()] {
-            let document =
-                Document { id: "".into(), body: Body::Text(text.into()), labels: vec![], part: None, date: None };
+            let document = Document {
+                id: "".into(),
+                body: Body::Text(text.into()),
+                labels: vec![],
+                part: None,
+                date: None,
+                weight: None,
+            };
             if visit(Ok(document)).is_break() {
                 return;
             }

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::arguments::arguments;
 use super::linear::finish;
-use super::svm::options::arguments;
 use super::{Linear, LinearParts, Outputs, Problem, Query, Scored, Scratch, Weighter, Weighting, Weights};
 use crate::counts::Csr;
 use crate::{Error, Result};
@@ -61,7 +61,7 @@ impl BayesOptions {
     /// Fits all features of a problem.
     ///
     /// `P(w|c) = (1 + N_wc)/(V + Σ_w N_wc)` over the `V` features, `P(c) = (1 + n_c)/Σ_c(1 + n_c)`; a document with several
-    /// labels counts in each of them. One-vs-rest: the same with the two classes "has the label" and "has not". Labels
+    /// labels counts in each of them, and as often as its weight says. One-vs-rest: the same with the two classes "has the label" and "has not". Labels
     /// without a training document take no part.
     pub fn fit(&self, problem: &Problem) -> Result<Linear> {
         let tables = Tables::count(*self, problem)?;
@@ -103,18 +103,19 @@ struct Tables {
     /// One-vs-rest: `−log(1 + N_w)` for each feature. Joint: none.
     common: Vec<f64>,
     /// `N_wc`, features × outputs, and `N_w`: the class totals of a size are sums over its features.
-    occurrences: Csr<u64>,
-    feature_totals: Vec<u64>,
+    occurrences: Csr<f64>,
+    feature_totals: Vec<f64>,
 }
 
 /// Occurrences of the features of a size in each class, and in all documents.
 struct Totals {
-    classes: Vec<u64>,
-    all: u64,
+    classes: Vec<f64>,
+    all: f64,
 }
 
 impl Tables {
     fn count(options: BayesOptions, problem: &Problem) -> Result<Self> {
+        let problem = &*problem.counted()?;
         let members = problem.assignments.transpose();
         let labels: Vec<u32> =
             (0..problem.labels() as u32).filter(|&l| !members.row_indices(l as usize).is_empty()).collect();
@@ -122,22 +123,28 @@ impl Tables {
             return Err(Error::data("no training document has a label, so there is nothing to learn"));
         }
         let features = problem.features();
-        let rows: Vec<Vec<(u32, u64)>> = labels
+        let rows: Vec<Vec<(u32, f64)>> = labels
             .par_iter()
-            .map_init(|| vec![0u64; features], |dense, &l| occurrences(problem, members.row_indices(l as usize), dense))
+            .map_init(|| vec![0.0; features], |dense, &l| occurrences(problem, members.row_indices(l as usize), dense))
             .collect();
         let mut by_label = Csr::new(features);
         for row in rows {
             by_label.push_row(row);
         }
         let occurrences = by_label.transpose();
-        let mut feature_totals = vec![0u64; features];
-        for (&feature, &count) in problem.matrix.indices().iter().zip(problem.matrix.values()) {
-            feature_totals[feature as usize] += u64::from(count);
+        let mut feature_totals = vec![0.0; features];
+        for row in 0..problem.documents() {
+            let weight = problem.weight(row);
+            for (feature, count) in problem.matrix.row(row) {
+                feature_totals[feature as usize] += weight * f64::from(count);
+            }
         }
-        let n = problem.documents() as f64;
-        let n_c: Vec<f64> = labels.iter().map(|&l| members.row_indices(l as usize).len() as f64).collect();
-        let log1 = |count: u64| (1.0 + count as f64).ln();
+        let weight = |rows: &mut dyn Iterator<Item = usize>| rows.map(|row| problem.weight(row)).sum::<f64>();
+        let n = weight(&mut (0..problem.documents()));
+        let of_label = |&l: &u32| weight(&mut members.row_indices(l as usize).iter().map(|&row| row as usize));
+        let n_c: Vec<f64> = labels.iter().map(of_label).collect();
+        // Whole numbers stay exact; of weights that are none, rounding may leave a little less than nothing.
+        let log1 = |count: f64| (1.0 + count.max(0.0)).ln();
         let (outputs, bias, weights, common);
         match options.multi {
             BayesMulti::Joint => {
@@ -167,8 +174,8 @@ impl Tables {
 
     /// The totals of each size; sizes ascend.
     fn totals_at(&self, sizes: &[usize]) -> Vec<Totals> {
-        let mut classes = vec![0u64; self.outputs.len()];
-        let (mut all, mut done) = (0, 0);
+        let mut classes = vec![0.0; self.outputs.len()];
+        let (mut all, mut done) = (0.0, 0);
         let mut found = Vec::with_capacity(sizes.len());
         for &size in sizes {
             for feature in done..size {
@@ -187,7 +194,7 @@ impl Tables {
         if size == 0 {
             return vec![0.0; self.outputs.len()];
         }
-        let log = |total: u64| (size as f64 + total as f64).ln();
+        let log = |total: f64| (size as f64 + total.max(0.0)).ln();
         let odds = matches!(self.outputs, Outputs::Odds(_));
         totals
             .classes
@@ -198,14 +205,15 @@ impl Tables {
 }
 
 /// Occurrences of each feature in the given documents. `dense` is all zeros before and after.
-fn occurrences(problem: &Problem, documents: &[u32], dense: &mut [u64]) -> Vec<(u32, u64)> {
+fn occurrences(problem: &Problem, documents: &[u32], dense: &mut [f64]) -> Vec<(u32, f64)> {
     let mut touched = Vec::new();
     for &document in documents {
+        let weight = problem.weight(document as usize);
         for (feature, count) in problem.matrix.row(document as usize).filter(|(_, count)| *count > 0) {
-            if dense[feature as usize] == 0 {
+            if dense[feature as usize] == 0.0 {
                 touched.push(feature);
             }
-            dense[feature as usize] += u64::from(count);
+            dense[feature as usize] += weight * f64::from(count);
         }
     }
     touched.sort_unstable();

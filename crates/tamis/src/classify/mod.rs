@@ -2,17 +2,23 @@
 
 pub mod bayes;
 pub mod linear;
+pub mod logistic;
 pub mod svm;
 pub mod vector;
 
+mod arguments;
+mod class_weights;
 pub(crate) mod knn;
 mod problem;
+mod rows;
 mod spec;
 pub(crate) mod sweep;
 
 pub use bayes::{BayesMulti, BayesOptions, BayesSweep};
+pub use class_weights::ClassWeights;
 pub use knn::{Knn, KnnOptions, KnnSweep, Nested, Similarity, SweepPlace};
 pub use linear::{Explanation, Linear, LinearParts, Outputs, Store, Weights};
+pub use logistic::{LogisticFit, LogisticOptions};
 pub use problem::{Problem, Query};
 pub use spec::{ClassifierSpec, Fitted, rank_documents};
 pub use svm::{Duals, SvmFit, SvmOptions};

@@ -1,4 +1,4 @@
-//! Classifiers by name: `knn(100)`, `wknn`, `bayes`, `svm(c=0.1,loss=hinge)`.
+//! Classifiers by name: `knn(100)`, `wknn`, `bayes`, `svm(c=0.1,loss=hinge)`, `logistic`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BayesOptions, Classifier, Knn, KnnOptions, Linear, Problem, Query, Scored, Scratch, Similarity, SvmOptions,
+    BayesOptions, Classifier, Knn, KnnOptions, Linear, LogisticOptions, Problem, Query, Scored, Scratch, Similarity,
+    SvmOptions,
 };
 use crate::registry::Row;
 use crate::{Error, Progress, Result};
@@ -21,18 +22,28 @@ pub enum ClassifierSpec {
     Bayes(BayesOptions),
     /// `svm`.
     Svm(SvmOptions),
+    /// `logistic`.
+    Logistic(LogisticOptions),
 }
 
 impl ClassifierSpec {
     /// All classifiers, for lists and help.
-    pub const ROWS: [Row; 4] = [
+    pub const ROWS: [Row; 5] = [
         Row {
             name: "svm",
             example: "svm(c=1,loss=squared,multi=ovr)",
             what: "Linear SVM on tfidf vectors; loss=squared|hinge, multi=ovr|ovo, vectors=tfidf|binary|tf|okapi, also times a selector score as in tfidf*rf, \
-                   classes=equal|balanced.",
+                   or binary*lpr(per=label) with beta=0.25, classes=equal|balanced|label:weight;label:weight.",
             formula: "",
             source: "method 7; Hsieh et al. 2008",
+        },
+        Row {
+            name: "logistic",
+            example: "logistic(c=1,form=ovr)",
+            what: "Logistic regression on tfidf vectors: its scores are log probabilities; form=ovr|multinomial (the second by default where every \
+                   document has one label), vectors and classes as of svm.",
+            formula: "",
+            source: "method 7; Lin, Weng & Keerthi 2008",
         },
         Row {
             name: "bayes",
@@ -65,7 +76,16 @@ impl ClassifierSpec {
             }
             Self::Bayes(options) => Fitted::Linear(options.fit(problem)?),
             Self::Svm(options) => Fitted::Linear(options.fit(problem, progress)?.model),
+            Self::Logistic(options) => Fitted::Linear(options.fit(problem, progress)?.model),
         })
+    }
+}
+
+impl ClassifierSpec {
+    /// Whether its scores are log probabilities that can be believed as they are. Those of `bayes` are log probabilities too, but
+    /// words are not independent, and so they are far too sure of themselves.
+    pub fn gives_probabilities(&self) -> bool {
+        matches!(self, Self::Logistic(_))
     }
 }
 
@@ -99,6 +119,7 @@ impl fmt::Display for ClassifierSpec {
             }
             Self::Bayes(options) => options.fmt(f),
             Self::Svm(options) => options.fmt(f),
+            Self::Logistic(options) => options.fmt(f),
         }
     }
 }
@@ -113,6 +134,7 @@ impl FromStr for ClassifierSpec {
             "wknn" => neighbours(text, KnnOptions::WKNN),
             "bayes" => text.parse().map(Self::Bayes),
             "svm" => text.parse().map(Self::Svm),
+            "logistic" => text.parse().map(Self::Logistic),
             _ => Err(Error::unknown("classifier", name, Self::ROWS.iter().map(|row| row.name))),
         }
     }
@@ -151,7 +173,7 @@ pub enum Fitted {
         /// The training documents over the features, from which the index is made.
         problem: Problem,
     },
-    /// Bayes or SVM.
+    /// Bayes, SVM or logistic regression.
     Linear(Linear),
 }
 
@@ -177,7 +199,17 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for name in ["knn", "knn(5)", "wknn", "wknn(7)", "bayes", "bayes(multi=ovr)", "svm", "svm(c=0.1,loss=hinge)"] {
+        for name in [
+            "knn",
+            "knn(5)",
+            "wknn",
+            "wknn(7)",
+            "bayes",
+            "bayes(multi=ovr)",
+            "svm",
+            "svm(c=0.1,loss=hinge)",
+            "logistic(c=3)",
+        ] {
             assert_eq!(name.parse::<ClassifierSpec>().unwrap().to_string(), name);
         }
         assert_eq!("knn(100)".parse::<ClassifierSpec>().unwrap().to_string(), "knn");

@@ -5,8 +5,8 @@
 use rayon::prelude::*;
 
 use super::{
-    BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Nested, Problem, Scored, Scratch, SvmOptions,
-    SweepPlace,
+    BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Linear, Nested, Problem, Scored, Scratch,
+    SvmOptions, SweepPlace,
 };
 use crate::counts::Counts;
 use crate::{Error, Progress, Result, Stoppable};
@@ -35,22 +35,50 @@ pub(crate) fn means(
     measure: &(dyn Fn(&[Scored], &[u32]) -> Option<f64> + Sync),
     progress: &dyn Progress,
 ) -> Result<Vec<f64>> {
-    let mut sums = vec![(0.0f64, 0u32); prefixes.sizes.len()];
+    let mut sums = Means::new(prefixes.sizes.len());
     let values = Values { task, measure };
-    sweep(
-        classifier,
-        task,
-        std::slice::from_ref(prefixes),
-        &values,
-        &Stoppable(progress),
-        |part: Vec<(usize, f64)>| {
-            for (size, value) in part {
-                sums[size].0 += value;
-                sums[size].1 += 1;
-            }
-        },
-    )?;
-    Ok(sums.into_iter().map(|(sum, n)| if n == 0 { 0.0 } else { sum / f64::from(n) }).collect())
+    sweep(classifier, task, std::slice::from_ref(prefixes), &values, &Stoppable(progress), |part| sums.add(part))?;
+    Ok(sums.finish())
+}
+
+/// The same for one size of terms and several `C` of an SVM, ascending: the documents are weighed once, and each fit starts from the
+/// one before.
+pub(crate) fn means_by_cost(
+    options: &SvmOptions,
+    costs: &[f64],
+    task: Task<'_>,
+    selection: &Prefixes,
+    measure: &(dyn Fn(&[Scored], &[u32]) -> Option<f64> + Sync),
+    progress: &dyn Progress,
+) -> Result<Vec<f64>> {
+    let size = selection.sizes.last().copied().unwrap_or(selection.terms.len());
+    let mut sums = Means::new(costs.len());
+    let values = Values { task, measure };
+    let walk = Walk { task, number: 0, selection, gather: &values, progress: &Stoppable(progress) };
+    walk.run(&mut |part| sums.add(part), |train, each| {
+        options.path(train, size, costs, &Stoppable(progress), |_, fit| each(&fit.model))
+    })?;
+    Ok(sums.finish())
+}
+
+/// Sums and numbers of values, place by place.
+struct Means(Vec<(f64, u32)>);
+
+impl Means {
+    fn new(places: usize) -> Self {
+        Self(vec![(0.0, 0); places])
+    }
+
+    fn add(&mut self, part: Vec<(usize, f64)>) {
+        for (place, value) in part {
+            self.0[place].0 += value;
+            self.0[place].1 += 1;
+        }
+    }
+
+    fn finish(self) -> Vec<f64> {
+        self.0.into_iter().map(|(sum, n)| if n == 0 { 0.0 } else { sum / f64::from(n) }).collect()
+    }
 }
 
 /// Gathers the measure of each list with its size.
@@ -114,7 +142,19 @@ pub(crate) fn sweep<G: Gather>(
         }
         ClassifierSpec::Svm(options) => {
             for (number, selection) in selections.iter().enumerate() {
-                svm(options, task, number, selection, gather, progress, &mut merge)?;
+                let walk = Walk { task, number, selection, gather, progress };
+                walk.run(&mut merge, |train, each| {
+                    options.sweep(train, &selection.sizes, &Stoppable(progress), |_, fit| each(&fit.model))
+                })?;
+            }
+            Ok(())
+        }
+        ClassifierSpec::Logistic(options) => {
+            for (number, selection) in selections.iter().enumerate() {
+                let walk = Walk { task, number, selection, gather, progress };
+                walk.run(&mut merge, |train, each| {
+                    options.sweep(train, &selection.sizes, &Stoppable(progress), |_, fit| each(&fit.model))
+                })?;
             }
             Ok(())
         }
@@ -178,27 +218,39 @@ fn bayes<G: Gather>(
     in_blocks(task, &selection.terms, gather, progress, &classify, merge)
 }
 
-fn svm<G: Gather>(
-    options: &SvmOptions,
-    task: Task<'_>,
-    ranking: usize,
-    selection: &Prefixes,
-    gather: &G,
-    progress: &dyn Progress,
-    merge: &mut dyn FnMut(G::Part),
-) -> Result<()> {
-    let train = Problem::new(task.counts, task.train, &selection.terms);
-    let mut size = 0;
-    options.sweep(&train, &selection.sizes, &Stoppable(progress), |_, fit| {
-        let classify = |part: &mut G::Part, first: usize, test: &Problem, row: usize, memory: &mut Memory| {
-            fit.model.rank(test.query(row), &mut memory.scratch, &mut memory.ranked);
-            gather.visit(part, SweepPlace { document: first + row, ranking, size }, &memory.ranked);
-            1
-        };
-        in_blocks(task, &selection.terms, gather, progress, &classify, merge)?;
-        size += 1;
-        Ok(())
-    })
+/// A selection whose sizes are walked by fitting a linear model for each.
+struct Walk<'a, G> {
+    task: Task<'a>,
+    number: usize,
+    selection: &'a Prefixes,
+    gather: &'a G,
+    progress: &'a dyn Progress,
+}
+
+/// Takes the model of the next size.
+type Each<'a> = dyn FnMut(&Linear) -> Result<()> + 'a;
+
+impl<G: Gather> Walk<'_, G> {
+    /// `fit` fits the training documents for each size (or whatever else is tried) in turn and hands over the models.
+    fn run(
+        &self,
+        merge: &mut dyn FnMut(G::Part),
+        fit: impl FnOnce(&Problem, &mut Each<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let Self { task, number: ranking, selection, gather, progress } = *self;
+        let train = Problem::new(task.counts, task.train, &selection.terms);
+        let mut size = 0;
+        fit(&train, &mut |model| {
+            let classify = |part: &mut G::Part, first: usize, test: &Problem, row: usize, memory: &mut Memory| {
+                model.rank(test.query(row), &mut memory.scratch, &mut memory.ranked);
+                gather.visit(part, SweepPlace { document: first + row, ranking, size }, &memory.ranked);
+                1
+            };
+            in_blocks(task, &selection.terms, gather, progress, &classify, merge)?;
+            size += 1;
+            Ok(())
+        })
+    }
 }
 
 /// What a thread reuses from document to document.

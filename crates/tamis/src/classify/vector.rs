@@ -3,11 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Problem, Query};
 use crate::counts::Contingency;
-use crate::features::{Score, Selector};
+use crate::features::{Formula, Score, Selector};
 use crate::named::named;
 use crate::{Error, Result};
 
@@ -29,10 +30,9 @@ named! {
 }
 
 impl Weighting {
-    /// `idf` of a term that occurs in `df` of `n` documents; 1 for weightings without one. A term that no training
+    /// `idf` of a term that occurs in `df` of `n` documents, each counted as often as its weight says; 1 for weightings without one. A term that no training
     /// document contains has 0, as a quotient with a zero denominator (method 1): nothing is known of it.
-    pub fn idf(self, df: u32, n: usize) -> f64 {
-        let (df, n) = (f64::from(df), n as f64);
+    pub fn idf(self, df: f64, n: f64) -> f64 {
         match self {
             _ if df == 0.0 => 0.0,
             Self::Okapi => ((n - df + 0.5) / (df + 0.5)).ln().max(0.0),
@@ -46,26 +46,43 @@ impl Weighting {
 /// words that tell labels apart count for more (Debole & Sebastiani 2003): `tfidf`, `tfidf*rf` (Lan, Tan, Su & Lu 2009), `binary*lpr`, which
 /// for two labels is NBSVM (Wang & Manning 2012).
 ///
-/// The score is pooled over labels, so that all labels share one vector; below 0 it counts as 0.
+/// The score is pooled over labels, so that all labels share one vector; below 0 it counts as 0. With `(per=label)`, as in
+/// `binary*lpr(per=label)`, every label that is told from the rest has its own: its problem sees the components times the score of term and label,
+/// whatever its sign. The scale of `tfidf` is then that of the vector before it, so that the score is a factor of the label's weight, and
+/// nothing is lost by storing the product of the two.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Vectors {
     /// What occurrences become.
     pub weighting: Weighting,
     /// What each term is weighed by.
     pub by: Option<Score>,
+    /// Whether each label has its own score of a term.
+    pub per_label: bool,
 }
 
 impl From<Weighting> for Vectors {
     fn from(weighting: Weighting) -> Self {
-        Self { weighting, by: None }
+        Self { weighting, by: None, per_label: false }
     }
 }
 
 impl Vectors {
-    /// Learns from training documents.
+    /// The score that each label has by itself, if that is how terms are weighed.
+    fn own_score(&self) -> Option<Score> {
+        self.by.filter(|_| self.per_label)
+    }
+
+    /// What the components are multiplied with for a label of its own; `None` where all labels share one vector.
+    pub(crate) fn factors(&self, problem: &Problem) -> Result<Option<Factors>> {
+        let Some(score) = self.own_score() else { return Ok(None) };
+        let table = Contingency::of_matrix(&problem.matrix, &problem.assignments)?;
+        Ok(Some(Factors { table, formula: score.formula() }))
+    }
+
+    /// Learns from training documents: what all labels share.
     pub fn fit(&self, problem: &Problem) -> Result<Weighter> {
         let mut weighter = Weighter::fit(self.weighting, problem);
-        if let Some(score) = self.by {
+        if let Some(score) = self.by.filter(|_| !self.per_label) {
             let table = Contingency::of_matrix(&problem.matrix, &problem.assignments)?;
             let ranking = Selector::score(score).rank(&table)?;
             let mut weights = vec![0.0; weighter.factors.len()];
@@ -82,6 +99,7 @@ impl fmt::Display for Vectors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.by {
             None => self.weighting.fmt(f),
+            Some(score) if self.per_label => write!(f, "{}*{score}(per=label)", self.weighting),
             Some(score) => write!(f, "{}*{score}", self.weighting),
         }
     }
@@ -92,7 +110,17 @@ impl FromStr for Vectors {
 
     fn from_str(text: &str) -> Result<Self> {
         let Some((weighting, score)) = text.split_once('*') else { return Ok(text.parse::<Weighting>()?.into()) };
-        Ok(Self { weighting: weighting.trim().parse()?, by: Some(score.trim().parse()?) })
+        let (score, per_label) = match score.trim().strip_suffix("(per=label)") {
+            Some(score) => (score, true),
+            None => (score, false),
+        };
+        let by: Score = score.trim().parse()?;
+        if per_label && !by.formula().is_per_label() {
+            let reason =
+                "it has no value for a label by itself; take one such as lpr, rf or chi2max, or leave (per=label) out";
+            return Err(Error::invalid("vectors", text, reason));
+        }
+        Ok(Self { weighting: weighting.trim().parse()?, by: Some(by), per_label })
     }
 }
 
@@ -105,6 +133,21 @@ impl Serialize for Vectors {
 impl<'de> Deserialize<'de> for Vectors {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Scores of terms, label by label.
+#[derive(Debug)]
+pub(crate) struct Factors {
+    table: Contingency,
+    formula: Formula,
+}
+
+impl Factors {
+    /// The scores of the first features for a label.
+    pub(crate) fn of(&self, label: u32, features: usize) -> Vec<f64> {
+        let of_term = |term: u32| self.formula.of_cell(self.table.cell(term, label)).unwrap_or(0.0);
+        (0..features as u32).into_par_iter().with_min_len(1024).map(of_term).collect()
     }
 }
 
@@ -125,12 +168,12 @@ pub struct Weighter {
 impl Weighter {
     /// Learns from training documents.
     pub fn fit(weighting: Weighting, problem: &Problem) -> Self {
-        let n = problem.documents();
+        let (n, df) = problem.weighed_df();
         let factor = |df| match weighting {
             Weighting::Okapi => weighting.idf(df, n).sqrt(),
             _ => weighting.idf(df, n),
         };
-        Self { weighting, factors: problem.df().into_iter().map(factor).collect(), mean_length: problem.mean_length() }
+        Self { weighting, factors: df.into_iter().map(factor).collect(), mean_length: problem.weighed_mean_length() }
     }
 
     /// From stored numbers; see [`Weighter::factors`].
@@ -340,6 +383,24 @@ mod tests {
         let weighter = "binary*lpr".parse::<Vectors>().unwrap().fit(&two).unwrap();
         close(weighter.factors(), &[0.0, (1.0f64 / (0.5 / 2.0)).ln()]);
         assert!("tfidf*nothing".parse::<Vectors>().unwrap_err().to_string().contains("unknown score"));
+    }
+
+    #[test]
+    fn a_score_may_be_the_labels_own() {
+        let problem = problem();
+        let vectors: Vectors = "tfidf*lpr(per=label)".parse().unwrap();
+        assert_eq!(vectors.to_string(), "tfidf*lpr(per=label)");
+        // What all share is as if there were no score.
+        assert_eq!(vectors.fit(&problem).unwrap(), Weighter::fit(Weighting::TfIdf, &problem));
+        let factors = vectors.factors(&problem).unwrap().unwrap();
+        // By hand: X has documents 0 and 2 of 4; a is in 0, 1, 2; b in 0; c in 1. Zeros count half.
+        close(
+            &factors.of(0, 3),
+            &[2.0f64.ln(), ((1.0 / 2.0) / (0.5 / 2.0f64)).ln(), ((0.5 / 2.0) / (1.0 / 2.0f64)).ln()],
+        );
+        assert!("tfidf".parse::<Vectors>().unwrap().factors(&problem).unwrap().is_none());
+        let error = "tfidf*df(per=label)".parse::<Vectors>().unwrap_err().to_string();
+        assert!(error.contains("no value for a label by itself"), "{error}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use memchr::{memchr, memchr_iter};
 use super::blocks::{Block, FileContext, Parse, Visit, too_long};
 use super::dates::date_of;
 use super::dialect::{self, Dialect};
-use super::fields::{Fields, Role, part_of, tidy_labels};
+use super::fields::{Fields, Role, part_of, tidy_labels, weight_in};
 use super::{Body, Document, ReadOptions};
 use crate::Result;
 
@@ -96,6 +96,7 @@ impl Csv {
             labels: Vec::new(),
             part: self.context.part,
             date: None,
+            weight: None,
         };
         let (mut text, mut named_texts) = (None, Vec::new());
         for &(column, role) in &self.roles {
@@ -112,6 +113,7 @@ impl Csv {
                 Role::Labels if self.separator.is_empty() => document.labels.push(value.into()),
                 Role::Labels => document.labels.extend(value.split(&*self.separator).map(Cow::Borrowed)),
                 Role::Split => document.part = part_of(value).map_err(named)?.or(document.part),
+                Role::Weight => document.weight = weight_in(value).map_err(named)?,
                 Role::Date => document.date = date_of(value.trim().into(), self.fields.date_order).map_err(named)?,
             }
         }

@@ -155,7 +155,9 @@ pub(crate) fn of_source(source: &mut Source, options: &ReadOptions) -> Result<Fo
     let Some(named) = by_name(&path) else {
         return match look {
             Look::Surely(format) if !options.prose || beyond_doubt(format, head) => Ok(format),
-            Look::Maybe(format) if !options.prose || [',', ';', '\t', '|'].iter().any(|&c| names_fields(first_line(head), c)) => {
+            Look::Maybe(format)
+                if !options.prose || [',', ';', '\t', '|'].iter().any(|&c| names_fields(first_line(head), c)) =>
+            {
                 Ok(format)
             }
             _ if options.prose => Ok(Format::Text),
@@ -359,7 +361,10 @@ mod tests {
         };
         let (train, validation, test) = (Some(Part::Train), Some(Part::Validation), Some(Part::Test));
         assert_eq!(parts(&["d/train.jsonl", "d/val.jsonl.gz", "d/test.jsonl"]), [train, validation, test]);
-        assert_eq!(parts(&["train-00000-of-00002.parquet", "train-00001-of-00002.parquet", "test-0.parquet"]), [train, train, test]);
+        assert_eq!(
+            parts(&["train-00000-of-00002.parquet", "train-00001-of-00002.parquet", "test-0.parquet"]),
+            [train, train, test]
+        );
         assert_eq!(parts(&["reviews_train.csv", "reviews_test.csv"]), [train, test]);
         assert_eq!(parts(&["test.csv"]), [None], "one file is what it is asked for");
         assert_eq!(parts(&["train-0.csv", "train-1.csv"]), [None, None]);

@@ -113,6 +113,8 @@ pub struct Document<'a> {
     pub part: Option<Part>,
     /// A date that sorts as text (ISO 8601), if the corpus has one.
     pub date: Option<Cow<'a, str>>,
+    /// How often it counts when a classifier learns, 0 or more, if the corpus says; otherwise once.
+    pub weight: Option<f64>,
 }
 
 impl Document<'_> {
@@ -130,6 +132,7 @@ impl Document<'_> {
             labels: self.labels.into_iter().map(own).collect(),
             part: self.part,
             date: self.date.map(own),
+            weight: self.weight,
         }
     }
 }

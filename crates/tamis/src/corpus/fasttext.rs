@@ -48,6 +48,6 @@ impl ParseLine for FastText {
         }
         tidy_labels(&mut labels);
         let id = self.context.id_of_line(number).into();
-        Ok(Some(Document { id, body: Body::Text(body), labels, part: self.context.part, date: None }))
+        Ok(Some(Document { id, body: Body::Text(body), labels, part: self.context.part, date: None, weight: None }))
     }
 }

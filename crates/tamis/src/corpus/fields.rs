@@ -27,6 +27,8 @@ pub struct Fields {
     pub date: Option<String>,
     /// What comes first in dates that are not ISO 8601.
     pub date_order: DateOrder,
+    /// How often a document counts when a classifier learns: a number, 0 or more. Only read where it is named.
+    pub weight: Option<String>,
     /// Fields that terms are made of, where they are named ([`crate::terms::TextOptions::fields`]); `text` among them is the
     /// field of the running text. Empty: only the text is read.
     pub texts: Vec<String>,
@@ -43,6 +45,7 @@ pub(crate) enum Role {
     Labels,
     Split,
     Date,
+    Weight,
     /// A text that the terms expression names, by its number in [`Fields::texts`].
     Field(usize),
 }
@@ -57,6 +60,7 @@ impl Role {
             Self::Labels => "labels_field",
             Self::Split => "split_field",
             Self::Date => "date_field",
+            Self::Weight => "weight_field",
             Self::Field(_) => "terms",
         }
     }
@@ -72,6 +76,7 @@ impl Fields {
             Role::Labels => self.labels.as_deref(),
             Role::Split => self.split.as_deref(),
             Role::Date => self.date.as_deref(),
+            Role::Weight => self.weight.as_deref(),
             Role::Field(at) => self.texts.get(at).map(String::as_str),
         }
     }
@@ -103,7 +108,7 @@ impl Fields {
 
     /// The names to look for, by role.
     pub(crate) fn names(&self) -> Vec<(String, Role)> {
-        const USUAL: [(Role, &[&str]); 7] = [
+        const USUAL: [(Role, &[&str]); 8] = [
             (Role::Text, &["text"]),
             (Role::Labels, &["labels", "label"]),
             (Role::Id, &["id"]),
@@ -111,6 +116,8 @@ impl Fields {
             (Role::Tokens, &["tokens"]),
             (Role::Split, &["split", "part"]),
             (Role::Counts, &["counts"]),
+            // A column of this kind is read when somebody asks for it, never by accident.
+            (Role::Weight, &[]),
         ];
         let mut names: Vec<(String, Role)> = Vec::new();
         let mut add = |name: &str, role| {
@@ -136,7 +143,7 @@ impl Fields {
 
     /// The fields the user named, which must therefore exist.
     pub(crate) fn demanded(&self) -> impl Iterator<Item = (&str, Role)> {
-        [Role::Id, Role::Text, Role::Tokens, Role::Labels, Role::Split, Role::Date]
+        [Role::Id, Role::Text, Role::Tokens, Role::Labels, Role::Split, Role::Date, Role::Weight]
             .into_iter()
             .chain(self.named())
             .filter(|role| self.reads(*role))
@@ -241,6 +248,28 @@ pub(crate) fn part_of(value: &str) -> Result<Option<Part>, String> {
         _ => Err(format!("must be train, validation or test, found {}", quoted(value))),
     }
 }
+
+/// How often a document counts, as a field says it.
+pub(crate) fn weight_of(weight: f64) -> Result<f64, String> {
+    if (0.0..=MOST_WEIGHT).contains(&weight) {
+        return Ok(weight);
+    }
+    Err(format!("must be a number between 0 and {MOST_WEIGHT:e}, found {weight}"))
+}
+
+/// The same from a column of text; nothing where it is empty.
+pub(crate) fn weight_in(text: &str) -> Result<Option<f64>, String> {
+    match text.trim() {
+        "" => Ok(None),
+        text => match text.parse::<f64>() {
+            Ok(weight) => weight_of(weight).map(Some),
+            Err(_) => Err(format!("must be a number, 0 or more, found {}", quoted(text))),
+        },
+    }
+}
+
+/// Sums of weights stay far from what numbers can hold.
+const MOST_WEIGHT: f64 = 1e9;
 
 /// Names in a message: the first ones, where there are many.
 pub(crate) fn some<S: AsRef<str>>(names: &[S]) -> String {

@@ -193,6 +193,7 @@ impl Batch for Files {
                 labels: file.label.as_deref().map(Into::into).into_iter().collect(),
                 part: file.part,
                 date: None,
+                weight: None,
             });
             if visit(document).is_break() {
                 return;

@@ -96,9 +96,12 @@ impl Format {
             Self::Folders => {
                 ("folders", &[], "a folder for each label with a file for each document; train/ and test/ above", true)
             }
-            Self::Text => {
-                ("text", &["txt", "text", "md"], "plain text: a file is a document without labels, also a folder of files", false)
-            }
+            Self::Text => (
+                "text",
+                &["txt", "text", "md"],
+                "plain text: a file is a document without labels, also a folder of files",
+                false,
+            ),
             Self::Lines => ("lines", &[], "plain text: a line is a document without labels", false),
             Self::Reuters => ("reuters", &["sgm", "sgml"], "Reuters-21578 SGML, with its splits", false),
             Self::Lyrl => ("lyrl", &[], "RCV1-v2 token files (.I id, .W, tokens) with topics in *.qrels", false),

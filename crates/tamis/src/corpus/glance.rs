@@ -111,6 +111,7 @@ mod tests {
             labels: Vec::new(),
             part: None,
             date: None,
+            weight: None,
         };
         let documents = ["手机很好", "the iPhone", "อร่อยมาก"].map(document);
         let (mut source, glance) = Glance::of(Box::new(InMemory(documents.into_iter()))).unwrap();
@@ -133,9 +134,11 @@ mod tests {
             labels: Vec::new(),
             part,
             date: None,
+            weight: None,
         };
         let small = |train: usize, test: usize, bytes| {
-            let parts = std::iter::repeat_n(Some(Part::Train), train).chain(std::iter::repeat_n(Some(Part::Test), test));
+            let parts =
+                std::iter::repeat_n(Some(Part::Train), train).chain(std::iter::repeat_n(Some(Part::Test), test));
             let documents: Vec<_> = parts.map(document).collect();
             let (mut source, glance) = Glance::measured(Box::new(InMemory(documents.into_iter())), bytes).unwrap();
             let mut seen = 0;

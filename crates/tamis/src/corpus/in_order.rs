@@ -104,6 +104,7 @@ mod tests {
             labels: Vec::new(),
             part: None,
             date: None,
+            weight: None,
         };
         Box::new(InMemory((0..n).map(document)))
     }

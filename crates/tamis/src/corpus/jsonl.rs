@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::blocks::{FileContext, ParseLine};
 use super::dates::date_of;
-use super::fields::{Fields, Role, label_of_bool, label_of_number, part_of, some, tidy_labels};
+use super::fields::{Fields, Role, label_of_bool, label_of_number, part_of, some, tidy_labels, weight_of};
 use super::{Body, DateOrder, Document, Part};
 use crate::Result;
 
@@ -57,7 +57,7 @@ impl ParseLine for Jsonl {
         tidy_labels(&mut labels);
         let id = record.id.unwrap_or_else(|| self.context.id_of_line(number).into());
         let part = record.part.or(self.context.part);
-        Ok(Some(Document { id, body, labels, part, date: record.date }))
+        Ok(Some(Document { id, body, labels, part, date: record.date, weight: record.weight }))
     }
 }
 
@@ -71,6 +71,7 @@ struct Record<'a> {
     labels: Vec<Cow<'a, str>>,
     part: Option<Part>,
     date: Option<Cow<'a, str>>,
+    weight: Option<f64>,
 }
 
 /// An object with the named fields.
@@ -116,6 +117,11 @@ impl<'a> Visitor<'a> for Object<'_> {
                 Role::Date => {
                     if let Some(date) = map.next_value::<Text<'a>>()?.0 {
                         record.date = date_of(date, self.dates).map_err(A::Error::custom)?;
+                    }
+                }
+                Role::Weight => {
+                    if let Some(weight) = map.next_value::<Option<f64>>()? {
+                        record.weight = Some(weight_of(weight).map_err(A::Error::custom)?);
                     }
                 }
             }
@@ -375,6 +381,8 @@ fn wrong(value: &Value, role: Role, name: &str, dates: DateOrder) -> Option<Stri
         (Role::Split, other) => must_be("train or test", other),
         (Role::Date, Value::String(text)) => date_of(text.into(), dates).err(),
         (Role::Date, other) => must_be("a string such as 2024-05-31", other),
+        (Role::Weight, Value::Number(number)) => weight_of(number.as_f64().unwrap_or(f64::NAN)).err(),
+        (Role::Weight, other) => must_be("a number, 0 or more", other),
     }
 }
 

@@ -146,6 +146,7 @@ impl Lyrl {
             labels: self.qrels.of(id),
             part: self.context.part,
             date: None,
+            weight: None,
         })
     }
 }

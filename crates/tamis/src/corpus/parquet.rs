@@ -22,7 +22,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMeta
 
 use self::classes::class_names;
 use self::guarded::guarded;
-use self::values::{label, label_list, list, mistyped, string};
+use self::values::{label, label_list, list, mistyped, string, weight};
 use super::blocks::{FileContext, Visit, too_long};
 use super::dates::date_of;
 use super::fields::{Role, part_of, tidy_labels};
@@ -227,6 +227,7 @@ impl RowBatch {
             labels: Vec::new(),
             part: reading.context.part,
             date: None,
+            weight: None,
         };
         let (mut text, mut named, mut tokens) = (None, Vec::new(), None);
         for Column { at, name, role, classes } in &reading.columns {
@@ -257,6 +258,7 @@ impl RowBatch {
                 Role::Id => document.id = one()?,
                 Role::Split => document.part = part_of(&one()?).map_err(error)?.or(document.part),
                 Role::Date => document.date = date_of(one()?, reading.fields.date_order).map_err(error)?,
+                Role::Weight => document.weight = weight(array, row).map_err(error)?,
                 Role::Counts => {}
             }
         }

@@ -146,6 +146,7 @@ impl Reuters {
             labels,
             part,
             date: element(story, "DATE").and_then(iso_date).map(Cow::Owned),
+            weight: None,
         }))
     }
 }

@@ -79,6 +79,7 @@ impl Reviews {
             labels: label.into_iter().collect(),
             part: self.context.part,
             date: element(review, "date").and_then(iso_date).map(Cow::Owned),
+            weight: None,
         })
     }
 

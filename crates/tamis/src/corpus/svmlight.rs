@@ -202,6 +202,6 @@ impl ParseLine for SvmLight {
             }
         }
         let id = self.context.id_of_line(number).into();
-        Ok(Some(Document { id, body: Body::Counts(counts), labels, part: self.context.part, date: None }))
+        Ok(Some(Document { id, body: Body::Counts(counts), labels, part: self.context.part, date: None, weight: None }))
     }
 }

@@ -35,5 +35,12 @@ impl ParseLine for TextLines {
 }
 
 fn document<'a>(id: String, text: &'a str, context: &FileContext) -> Document<'a> {
-    Document { id: id.into(), body: Body::Text(text.into()), labels: Vec::new(), part: context.part, date: None }
+    Document {
+        id: id.into(),
+        body: Body::Text(text.into()),
+        labels: Vec::new(),
+        part: context.part,
+        date: None,
+        weight: None,
+    }
 }

@@ -44,6 +44,8 @@ impl Default for WriteOptions {
 pub struct Writer {
     path: PathBuf,
     documents: u64,
+    /// Whether the format has a place for weights of documents.
+    holds_weights: bool,
     kind: Kind,
 }
 
@@ -65,7 +67,8 @@ impl Writer {
             let reason = format!("the ending tells no format; give one of {} with the option `to`", written());
             return Err(Error::malformed_file(path, reason));
         };
-        if !options.fields.is_empty() && !matches!(format, Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet) {
+        if !options.fields.is_empty() && !matches!(format, Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet)
+        {
             let reason = format!("{format} has no room for fields; write JSONL, CSV, TSV or Parquet");
             return Err(Error::malformed_file(path, reason));
         }
@@ -83,7 +86,7 @@ impl Writer {
             }
             _ => Kind::Lines(Box::new(LineWriter::new(path, format, options)?), Box::new(Output::create(path)?)),
         };
-        let mut writer = Self { path: path.to_owned(), documents: 0, kind };
+        let mut writer = Self { path: path.to_owned(), documents: 0, holds_weights: format == Format::Jsonl, kind };
         writer.begin()?;
         Ok(writer)
     }
@@ -97,7 +100,7 @@ impl Writer {
             return Err(Error::malformed_file(path, reason));
         }
         let kind = Kind::Lines(Box::new(LineWriter::new(path, format, options)?), Box::new(Output::Stream(stream)));
-        let mut writer = Self { path: path.to_owned(), documents: 0, kind };
+        let mut writer = Self { path: path.to_owned(), documents: 0, holds_weights: format == Format::Jsonl, kind };
         writer.begin()?;
         Ok(writer)
     }
@@ -111,6 +114,10 @@ impl Writer {
 
     /// One more document.
     pub fn write(&mut self, document: &Document<'_>) -> Result<()> {
+        if document.weight.is_some() && !self.holds_weights {
+            let reason = "has a weight, which only JSONL holds; write a file that ends in .jsonl, or leave the option `weight_field` out";
+            return Err(cannot_hold(&self.path, document, reason));
+        }
         self.documents += 1;
         match &mut self.kind {
             Kind::Lines(lines, output) => {

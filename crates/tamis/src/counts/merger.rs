@@ -91,6 +91,7 @@ pub(super) struct Merger {
     id_bytes: usize,
     parts: Vec<Option<Part>>,
     dates: Vec<Option<String>>,
+    weights: Vec<Option<f64>>,
     fingerprints: Vec<u64>,
     pub(super) folded: Option<Contingency>,
     pub(super) skipped: Skipped,
@@ -169,6 +170,7 @@ impl Merger {
             id_bytes: 0,
             parts: Vec::new(),
             dates: Vec::new(),
+            weights: Vec::new(),
             fingerprints: Vec::new(),
             folded: None,
             skipped: Skipped::default(),
@@ -204,6 +206,7 @@ impl Merger {
             self.ids.extend(batch.ids);
             self.parts.extend(batch.parts);
             self.dates.extend(batch.dates);
+            self.weights.extend(batch.weights);
             self.fingerprints.extend(batch.fingerprints);
         }
         let mode = self.mode;
@@ -338,6 +341,7 @@ impl Merger {
             ids: std::mem::take(&mut self.ids),
             parts: std::mem::take(&mut self.parts),
             dates: std::mem::take(&mut self.dates),
+            weights: told(std::mem::take(&mut self.weights)),
             fingerprints: std::mem::take(&mut self.fingerprints),
         }
     }
@@ -419,6 +423,14 @@ impl Merger {
         self.pruned.short_by = self.pruned.short_by.min(u32::try_from(total.documents()).unwrap_or(u32::MAX));
         self.folded = Some(total);
     }
+}
+
+/// Weights of documents; none where no document has one.
+fn told(weights: Vec<Option<f64>>) -> Vec<f64> {
+    if weights.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    weights.into_iter().map(|weight| weight.unwrap_or(1.0)).collect()
 }
 
 #[cfg(test)]

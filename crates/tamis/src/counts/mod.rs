@@ -59,6 +59,8 @@ pub struct Counts {
     pub parts: Vec<Option<Part>>,
     /// The date of each document, where the corpus has one; dates sort as text.
     pub dates: Vec<Option<String>>,
+    /// How often each document counts when a classifier learns, 0 or more; empty where all count once.
+    pub weights: Vec<f64>,
     /// What tells documents apart ([`Body::fingerprint`](crate::corpus::Body::fingerprint)); empty where counts did not come from
     /// documents.
     pub fingerprints: Vec<u64>,
@@ -111,6 +113,7 @@ impl Counts {
             ids: rows.iter().map(|&r| self.ids[r].clone()).collect(),
             parts: rows.iter().map(|&r| self.parts[r]).collect(),
             dates: rows.iter().map(|&r| self.dates[r].clone()).collect(),
+            weights: rows.iter().filter_map(|&r| self.weights.get(r).copied()).collect(),
             fingerprints: rows.iter().filter_map(|&r| self.fingerprints.get(r).copied()).collect(),
         }
     }
@@ -141,6 +144,7 @@ impl Counts {
             ids: self.ids.clone(),
             parts: self.parts.clone(),
             dates: self.dates.clone(),
+            weights: self.weights.clone(),
             fingerprints: self.fingerprints.clone(),
         }))
     }
@@ -179,6 +183,7 @@ impl Counts {
             ids: (1..=documents.len()).map(|i| i.to_string()).collect(),
             parts: vec![None; documents.len()],
             dates: vec![None; documents.len()],
+            weights: Vec::new(),
             fingerprints: Vec::new(),
             vocabulary: Arc::new(vocabulary),
             labels: Arc::new(labels),

@@ -117,6 +117,7 @@ pub(super) struct Tallied {
     pub(super) ids: Vec<String>,
     pub(super) parts: Vec<Option<Part>>,
     pub(super) dates: Vec<Option<String>>,
+    pub(super) weights: Vec<Option<f64>>,
     pub(super) fingerprints: Vec<u64>,
     pub(super) new_terms: Names,
     pub(super) new_labels: Names,
@@ -243,6 +244,7 @@ impl Worker {
         out.fingerprints.push(document.body.fingerprint());
         out.parts.push(document.part);
         out.dates.push(document.date.as_ref().map(|d| d.as_ref().to_owned()));
+        out.weights.push(document.weight);
     }
 
     /// Ends a batch: names that are new since the last one go with it.

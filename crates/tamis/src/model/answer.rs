@@ -192,7 +192,7 @@ impl<'m> Labeller<'m> {
             label: model.labels.name(label),
             score,
             threshold: model.thresholds.of(label),
-            probability: model.calibration.as_ref().map(|c| c.probability(label, score)),
+            probability: model.probability(label, score),
             decided,
             steps: along.as_ref().map(|(filter, scores)| {
                 let step =

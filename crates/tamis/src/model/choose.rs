@@ -11,12 +11,12 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use super::costs::{found, paths};
 use super::fit::check;
-use crate::classify::sweep::{Prefixes, Task, means};
-use crate::classify::{ClassifierSpec, Scored, SvmOptions};
+use crate::classify::sweep::{Prefixes, Task};
+use crate::classify::{ClassifierSpec, SvmOptions};
 use crate::counts::{Contingency, Counts, CrossValidation, Split};
 use crate::features::{Selector, rank_all};
-use crate::measure::ranking::r_precision;
 use crate::named::named;
 use crate::terms::TextOptions;
 use crate::{Error, Progress, Result};
@@ -171,10 +171,10 @@ pub struct Choice {
 
 /// How terms and classifier are set for a trial.
 #[derive(Debug, Clone, PartialEq)]
-struct Candidate {
+pub(super) struct Candidate {
     /// Number of the view.
-    view: usize,
-    classifier: ClassifierSpec,
+    pub(super) view: usize,
+    pub(super) classifier: ClassifierSpec,
 }
 
 /// The documents of a heat.
@@ -231,27 +231,30 @@ impl Heat<'_> {
         let mut values = vec![vec![vec![Vec::new(); sizes.len()]; selectors.len()]; candidates.len()];
         let mut longest = vec![vec![0; selectors.len()]; candidates.len()];
         let folds = folds(counts, &self.rows, options);
+        let groups = paths(candidates, sizes.len());
         let steps = (candidates.len() * selectors.len()) as u64;
         folds.run(stage, steps, progress, |_, Split { train, test }| {
             let task = Task { counts, train, test };
             let table = Contingency::of_rows(counts, train);
             for (s, ranking) in rank_all(selectors, &table)?.iter().enumerate() {
-                for (c, candidate) in candidates.iter().enumerate() {
+                for group in &groups {
                     if progress.cancelled() {
                         return Err(Error::Interrupted);
                     }
-                    let terms = self.views[candidate.view].terms(ranking.terms());
-                    longest[c][s] = terms.len().max(longest[c][s]);
+                    let terms = self.views[candidates[group[0]].view].terms(ranking.terms());
+                    for &c in group {
+                        longest[c][s] = terms.len().max(longest[c][s]);
+                    }
                     // Sizes beyond the terms are all the same size, and are walked once.
                     let mut real: Vec<usize> = sizes.iter().map(|&size| size.min(terms.len())).collect();
                     real.dedup();
                     let prefixes = Prefixes { terms, sizes: real };
-                    let measure = |ranked: &[Scored], truth: &[u32]| r_precision(ranked, truth);
-                    let found = means(&candidate.classifier, task, &prefixes, &measure, progress)?;
-                    for (at, all) in values[c][s].iter_mut().enumerate() {
-                        all.extend(found.get(at).or(found.last()));
+                    for (&c, found) in group.iter().zip(found(candidates, group, task, &prefixes, progress)?) {
+                        for (at, all) in values[c][s].iter_mut().enumerate() {
+                            all.extend(found.get(at).or(found.last()));
+                        }
                     }
-                    progress.add(1);
+                    progress.add(group.len() as u64);
                 }
             }
             Ok(())

@@ -371,7 +371,7 @@ fn load_classifier(shape: Shape, file: &Container, labels: usize) -> Result<Fitt
             if matrix.rows() != assignments.rows() || matrix.rows() != lengths.len() {
                 return Err(file.error("the training documents do not belong together"));
             }
-            let problem = Problem { matrix, lengths, assignments };
+            let problem = Problem::of(matrix, lengths, assignments);
             let model = Box::new(Knn::fit(&problem, &options).map_err(wrong)?);
             debug_assert_eq!(model.labels(), labels);
             Ok(Fitted::Knn { model, problem })

@@ -56,6 +56,8 @@ impl FitOptions {
         }
         let labelled = self.labelled(counts, rows)?;
         let rows = labelled.as_deref().unwrap_or(rows);
+        let counted = counted(counts, rows)?;
+        let rows = counted.as_deref().unwrap_or(rows);
         let single_label = check(counts, rows)?;
         let known = with_documents(counts, rows);
         let counts = known.as_ref().unwrap_or(counts);
@@ -100,6 +102,19 @@ impl FitOptions {
             ))),
         }
     }
+}
+
+/// The documents to learn from without those of weight 0, where there are such: they are as good as not there.
+fn counted(counts: &Counts, rows: &[usize]) -> Result<Option<Vec<usize>>> {
+    let counts_at_all = |row: usize| counts.weights.get(row).is_none_or(|&weight| weight != 0.0);
+    if rows.iter().all(|&row| counts_at_all(row)) {
+        return Ok(None);
+    }
+    let left: Vec<usize> = rows.iter().copied().filter(|&row| counts_at_all(row)).collect();
+    if left.is_empty() {
+        return Err(Error::data("every training document has the weight 0, so there is nothing to learn from"));
+    }
+    Ok(Some(left))
 }
 
 /// The corpus without labels that only other documents have, where there are such: what only test documents are labelled with, a

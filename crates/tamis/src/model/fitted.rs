@@ -147,6 +147,23 @@ impl Deref for Model {
 }
 
 impl Model {
+    /// Whether scores become probabilities: by what was learned on held-out documents, or because the classifier scores with them.
+    pub fn has_probabilities(&self) -> bool {
+        self.calibration.is_some() || self.scores_are_probabilities()
+    }
+
+    /// How probable a label with this score is, where the model can tell.
+    pub fn probability(&self, label: u32, score: f64) -> Option<f64> {
+        match &self.calibration {
+            Some(calibration) => Some(calibration.probability(label, score)),
+            None => self.scores_are_probabilities().then(|| score.exp().min(1.0)),
+        }
+    }
+
+    fn scores_are_probabilities(&self) -> bool {
+        matches!(self.ranker, Ranker::Flat(_)) && self.summary.classifier.gives_probabilities()
+    }
+
     /// The label of most training documents, of equals the first; along a taxonomy of the nodes without others below.
     pub fn majority(&self) -> Option<u32> {
         let is_inner = |label: u32| match (&self.ranker, &self.taxonomy) {

@@ -57,6 +57,11 @@ pub(super) fn fit(
     } else {
         selector
     };
+    if matches!(classifier, ClassifierSpec::Knn(_))
+        && rows.iter().any(|&r| counts.weights.get(r).is_some_and(|&w| w != 1.0))
+    {
+        reasons.push(format!("{classifier} takes every document for one: the weights of documents were ignored."));
+    }
     let table = Contingency::of_rows(counts, rows);
     // Of a few short documents every word may be in one alone. Whoever asked for a cut is told.
     let selector = if options.by.is_none() { sparing(&selector, &table) } else { selector };
@@ -149,7 +154,7 @@ pub(super) fn quantised(trained: Trained, counts: &Counts, rows: &[usize]) -> Re
     let mut parts = (*trained.model).clone();
     let Ranker::Flat(Fitted::Linear(linear)) = &parts.ranker else {
         return Err(Error::data(format!(
-            "the option `quantise` is for linear models (svm, bayes), and this is {}",
+            "the option `quantise` is for linear models (svm, logistic, bayes), and this is {}",
             parts.summary.classifier
         )));
     };
@@ -164,10 +169,13 @@ pub(super) fn quantised(trained: Trained, counts: &Counts, rows: &[usize]) -> Re
     Ok(Trained { model: Model::new(parts)?, unchanged: Some(same as f64 / rows.len() as f64), ..trained })
 }
 
-/// What decides where nothing is tuned: the sign of an SVM's scores, else so many labels as documents usually have.
+/// What decides where nothing is tuned: the sign of an SVM's scores, a probability of ½ of logistic regression, else so many labels as documents usually have.
 fn untuned(classifier: &ClassifierSpec, counts: &Counts, rows: &[usize]) -> Threshold {
     if matches!(classifier, ClassifierSpec::Svm(SvmOptions { multi: Multi::Ovr, .. })) {
         return Threshold::Fixed(0.0);
+    }
+    if classifier.gives_probabilities() {
+        return Threshold::Fixed(-std::f64::consts::LN_2);
     }
     let labels = rows.iter().map(|&r| counts.assignments.row_indices(r).len()).filter(|&n| n > 0);
     let (documents, labels) = labels.fold((0.0, 0.0), |(d, sum), n| (d + 1.0, sum + n as f64));

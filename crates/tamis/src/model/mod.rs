@@ -3,6 +3,7 @@
 mod along;
 mod answer;
 mod choose;
+mod costs;
 mod evaluate;
 mod file;
 mod fit;

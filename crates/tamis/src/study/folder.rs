@@ -67,6 +67,9 @@ impl CorpusNote {
         numbers(&mut counts.assignments.indices().iter().copied());
         numbers(&mut counts.lengths.iter().copied());
         numbers(&mut counts.parts.iter().map(|part| part.map_or(9, |p| p as u32)));
+        if !counts.weights.is_empty() {
+            numbers(&mut counts.weights.iter().flat_map(|w| [w.to_bits() as u32, (w.to_bits() >> 32) as u32]));
+        }
         let names = counts.vocabulary.iter().chain(counts.labels.iter()).chain(counts.ids.iter().map(String::as_str));
         for name in names.chain(counts.dates.iter().flatten().map(String::as_str)) {
             hasher.update(name.as_bytes());

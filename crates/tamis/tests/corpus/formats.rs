@@ -16,7 +16,7 @@ fn text<'a>(id: &'a str, text: &'a str, labels: &[&'a str]) -> Document<'a> {
 
 fn with_body<'a>(id: &'a str, body: Body<'a>, labels: &[&'a str]) -> Document<'a> {
     let labels = labels.iter().map(|l| Cow::Borrowed(*l)).collect();
-    Document { id: id.into(), body, labels, part: None, date: None }
+    Document { id: id.into(), body, labels, part: None, date: None, weight: None }
 }
 
 const REUTERS: &str = r#"<!DOCTYPE lewis SYSTEM "lewis.dtd">

@@ -8,6 +8,7 @@ mod opened;
 mod parquet;
 mod round_trip;
 mod splits;
+mod weights;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -76,6 +76,30 @@ fn labels_in_one_string_and_dates_with_time() {
 }
 
 #[test]
+fn weights_in_columns_of_several_types() {
+    let folder = Folder::new();
+    let columns: [(ArrayRef, [Option<f64>; 2]); 3] = [
+        (Arc::new(Float64Array::from(vec![Some(0.25), None])), [Some(0.25), None]),
+        (Arc::new(Int64Array::from(vec![3, 0])), [Some(3.0), Some(0.0)]),
+        (Arc::new(StringArray::from(vec!["1.5", " "])), [Some(1.5), None]),
+    ];
+    for (at, (column, expected)) in columns.into_iter().enumerate() {
+        let path = folder.path(&format!("{at}.parquet"));
+        write(&path, vec![("text", Arc::new(StringArray::from(vec!["a", "b"]))), ("weight", column)]);
+        let fields = Fields { weight: Some("weight".into()), ..Fields::default() };
+        let documents = read_with(&path, &ReadOptions { fields, ..ReadOptions::default() }).unwrap();
+        assert_eq!(documents.iter().map(|d| d.weight).collect::<Vec<_>>(), expected);
+        assert!(read(&path).iter().all(|d| d.weight.is_none()), "unasked for, it is a column like others");
+    }
+    let path = folder.path("bad.parquet");
+    let weights: ArrayRef = Arc::new(Float64Array::from(vec![1.0, -1.0]));
+    write(&path, vec![("text", Arc::new(StringArray::from(vec!["a", "b"]))), ("weight", weights)]);
+    let fields = Fields { weight: Some("weight".into()), ..Fields::default() };
+    let error = read_with(&path, &ReadOptions { fields, ..ReadOptions::default() }).unwrap_err().to_string();
+    assert!(error.contains("between 0 and 1e9"), "{error}");
+}
+
+#[test]
 fn wrong_columns_and_rows() {
     let folder = Folder::new();
     let path = folder.path("a.parquet");

@@ -30,6 +30,7 @@ fn documents() -> impl Strategy<Value = Vec<Document<'static>>> {
                 labels: labels.into_iter().map(Cow::Owned).collect(),
                 part,
                 date: date.map(Cow::Borrowed),
+                weight: None,
             })
             .collect()
     })
@@ -132,7 +133,7 @@ fn terms_of_another_svmlight_file_are_refused() {
 
 fn document(id: &'static str, labels: &[&'static str]) -> Document<'static> {
     let labels = labels.iter().map(|l| Cow::Borrowed(*l)).collect();
-    Document { id: id.into(), body: Body::Text("some words".into()), labels, part: None, date: None }
+    Document { id: id.into(), body: Body::Text("some words".into()), labels, part: None, date: None, weight: None }
 }
 
 #[test]

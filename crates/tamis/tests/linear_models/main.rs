@@ -1,11 +1,14 @@
-//! Bayes, SVM and the linear model against scikit-learn (frozen numbers), against slow obvious versions, and at the edges.
+//! Bayes, SVM, logistic regression and the linear model against scikit-learn (frozen numbers), against slow obvious versions, and at the edges.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod bayes;
+mod logistic;
 mod model;
+mod own_vectors;
 mod real;
 mod svm;
+mod weights;
 
 use proptest::prelude::*;
 use tamis::classify::{BayesOptions, Classifier, Problem, Query, Scored, Scratch, SvmOptions};
@@ -47,6 +50,10 @@ use tamis::{Error, Silent};
 ///     print(MultinomialNB(alpha=1, class_prior=[1 - p, p]).fit(X, Y[:, l]).predict_log_proba(X[[0, 59]])[:, 1])
 /// ```
 fn golden() -> Problem {
+    problem(&golden_rows())
+}
+
+fn golden_rows() -> Vec<(Vec<u32>, Vec<bool>)> {
     let mut state = 7u64;
     let mut draw = |n: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -63,6 +70,26 @@ fn golden() -> Problem {
         }
         rows.push((counts, labels));
     }
+    rows
+}
+
+/// A larger problem, in which labels need working sets, checks and several rounds.
+fn larger() -> Problem {
+    let mut state = 1u64;
+    let mut draw = move |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let mut rows = Vec::new();
+    for _ in 0..3000 {
+        let topic = draw(40) * draw(40) / 40;
+        let mut counts = vec![0u32; 300];
+        for _ in 0..20 {
+            let word = if draw(3) == 0 { topic * 6 + draw(10) } else { draw(300) * draw(300) / 300 };
+            counts[word as usize] += 1;
+        }
+        rows.push((counts, (0..40).map(|l| l == topic || (l == topic / 2 && draw(3) == 0)).collect()));
+    }
     problem(&rows)
 }
 
@@ -75,7 +102,7 @@ fn problem(rows: &[(Vec<u32>, Vec<bool>)]) -> Problem {
         matrix.push_row(counts.iter().enumerate().filter(|(_, c)| **c > 0).map(|(f, c)| (f as u32, *c)));
         assignments.push_row(is.iter().enumerate().filter(|(_, is)| **is).map(|(l, _)| (l as u32, ())));
     }
-    Problem { matrix, lengths: rows.iter().map(|r| r.0.iter().sum()).collect(), assignments }
+    Problem::of(matrix, rows.iter().map(|r| r.0.iter().sum()).collect(), assignments)
 }
 
 /// The first features of a problem, as a problem of its own.

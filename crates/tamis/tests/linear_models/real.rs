@@ -30,17 +30,17 @@ fn rcv1(path: &Path) -> Problem {
         let labels: BTreeSet<u32> = labels.iter().map(|l| ids[l]).collect();
         assignments.push_row(labels.into_iter().map(|l| (l, ())));
     }
-    Problem { matrix, lengths: documents.iter().map(|(_, t)| t.len() as u32).collect(), assignments }
+    Problem::of(matrix, documents.iter().map(|(_, t)| t.len() as u32).collect(), assignments)
 }
 
 /// The given documents of a problem.
 fn select(problem: &Problem, keep: impl Fn(usize) -> bool) -> Problem {
     let rows: Vec<usize> = (0..problem.documents()).filter(|&d| keep(d)).collect();
-    Problem {
-        matrix: problem.matrix.select_rows(&rows),
-        lengths: rows.iter().map(|&r| problem.lengths[r]).collect(),
-        assignments: problem.assignments.select_rows(&rows),
-    }
+    Problem::of(
+        problem.matrix.select_rows(&rows),
+        rows.iter().map(|&r| problem.lengths[r]).collect(),
+        problem.assignments.select_rows(&rows),
+    )
 }
 
 /// The first label of each document, and how many labels have a positive value.

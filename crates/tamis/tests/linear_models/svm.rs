@@ -5,7 +5,7 @@ use tamis::classify::svm::{ClassWeights, Loss, Multi};
 use tamis::classify::{Linear, Outputs, Problem, SvmFit, SvmOptions, Weighting};
 use tamis::{Error, Progress, Silent};
 
-use super::{close, documents, golden, prefix, problem, rank, svm_of};
+use super::{close, documents, golden, larger, prefix, problem, rank, svm_of};
 
 #[test]
 fn svm_is_that_of_liblinear() {
@@ -208,26 +208,6 @@ proptest! {
             }
         }
     }
-}
-
-/// A larger problem, in which labels need working sets, checks and several rounds.
-fn larger() -> Problem {
-    let mut state = 1u64;
-    let mut draw = move |n: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % n
-    };
-    let mut rows = Vec::new();
-    for _ in 0..3000 {
-        let topic = draw(40) * draw(40) / 40;
-        let mut counts = vec![0u32; 300];
-        for _ in 0..20 {
-            let word = if draw(3) == 0 { topic * 6 + draw(10) } else { draw(300) * draw(300) / 300 };
-            counts[word as usize] += 1;
-        }
-        rows.push((counts, (0..40).map(|l| l == topic || (l == topic / 2 && draw(3) == 0)).collect()));
-    }
-    problem(&rows)
 }
 
 fn objective(fit: &SvmFit) -> f64 {

@@ -48,7 +48,9 @@ pub(crate) const NAMES: [&str; 16] = [
 
 /// The kind of a name; files are put into the folder.
 pub(crate) fn kind(name: &str, folder: &Path) -> Kind {
-    let corpus = |format: Format, whole: Vec<u8>, ending: &str| corpus_file(format, whole, &folder.join(format!("damaged.{ending}")));
+    let corpus = |format: Format, whole: Vec<u8>, ending: &str| {
+        corpus_file(format, whole, &folder.join(format!("damaged.{ending}")))
+    };
     let written = |format: Format| written(&folder.join(format!("whole.{}", format.spec().endings[0])), Some(format));
     match name {
         "jsonl" => corpus(Format::Jsonl, written(Format::Jsonl), "jsonl"),

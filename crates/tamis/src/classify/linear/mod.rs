@@ -1,4 +1,4 @@
-//! The fitted linear model that Bayes and SVM both become: one weight for a feature and an output, a bias for an output.
+//! The fitted linear model that Bayes, SVM and logistic regression become: one weight for a feature and an output, a bias for an output.
 
 mod outputs;
 mod weights;

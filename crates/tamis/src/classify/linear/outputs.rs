@@ -9,9 +9,10 @@ use crate::{Error, Result};
 pub enum Outputs {
     /// The output is the score of the label (SVM one-vs-rest).
     Values(Vec<u32>),
-    /// The score is `v − log Σ exp v`: the normalised log posterior (Bayes, method 7).
+    /// The score is `v − log Σ exp v`: the normalised log posterior (Bayes and multinomial logistic regression, method 7).
     Posteriors(Vec<u32>),
-    /// The output is the log odds of the label, the score its log probability `−log(1 + exp(−v))` (Bayes one-vs-rest).
+    /// The output is the log odds of the label, the score its log probability `−log(1 + exp(−v))` (Bayes and logistic regression
+    /// one-vs-rest).
     Odds(Vec<u32>),
     /// An output for each pair of labels; positive is a vote for the first, negative for the second, 0 half a vote
     /// for each. The score is the number of votes plus `s/(3(1 + |s|))`, where `s` is the sum of the label's outputs in its favour: a

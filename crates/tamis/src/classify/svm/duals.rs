@@ -3,9 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::objective::{Member, Objective};
-use super::rows::Rows;
 use super::{Multi, Solution};
 use crate::classify::Problem;
+use crate::classify::rows::Rows;
 use crate::{Error, Result};
 
 /// For documents, ascending: dual variable divided by cost.
@@ -55,6 +55,7 @@ impl Duals {
         &self,
         key: Key,
         objective: &Objective,
+        rows: &Rows,
         row_of: &[u32],
         positive_of: impl Fn(u32) -> Option<bool>,
     ) -> Vec<Member> {
@@ -64,7 +65,8 @@ impl Duals {
             .filter_map(|&(document, share)| {
                 let row = row_of[document as usize];
                 let positive = positive_of(row)?;
-                let alpha = (share * objective.cost(positive)).clamp(0.0, objective.bound(positive));
+                let cost = objective.cost(positive, rows.weights[row as usize]);
+                let alpha = (share * cost).clamp(0.0, objective.bound(cost));
                 (alpha > 0.0).then_some(Member { row, positive, alpha })
             })
             .collect();
@@ -76,8 +78,8 @@ impl Duals {
 /// Shares of the members with a dual variable above 0, by document.
 pub(super) fn shares(rows: &Rows, objective: &Objective, members: &[Member]) -> Shares {
     let above = members.iter().filter(|m| m.alpha > 0.0);
-    let mut shares: Shares =
-        above.map(|m| (rows.documents[m.row as usize], m.alpha / objective.cost(m.positive))).collect();
+    let share = |m: &Member| m.alpha / objective.cost(m.positive, rows.weights[m.row as usize]);
+    let mut shares: Shares = above.map(|m| (rows.documents[m.row as usize], share(m))).collect();
     shares.sort_unstable_by_key(|(document, _)| *document);
     shares
 }

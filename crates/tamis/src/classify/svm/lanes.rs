@@ -6,7 +6,7 @@ use std::ops::{AddAssign, Mul};
 use rayon::prelude::*;
 
 use super::objective::{Member, Objective, Plane};
-use super::rows::Rows;
+use crate::classify::rows::Rows;
 
 /// Labels in a pass.
 pub(super) const LANES: usize = 16;
@@ -45,6 +45,8 @@ impl Real for f64 {
 pub(super) struct Lane {
     pub(super) label: u32,
     pub(super) objective: Objective,
+    /// What the label multiplies its features with, where it has its own vectors.
+    pub(super) factors: Option<Vec<f64>>,
     /// Rows that carry the label, ascending.
     pub(super) positives: Vec<u32>,
     /// The working set; between passes, ascending by row.
@@ -130,7 +132,8 @@ pub(super) fn first_pass(rows: &Rows, lanes: &mut [&mut Lane]) {
             let e = if positive { 1.0 - value } else { 1.0 + value };
             if e > 0.0 {
                 let objective = &lane.objective;
-                let alpha = (e / (rows.squares[row] + objective.diagonal(positive))).min(objective.bound(positive));
+                let cost = objective.cost(positive, rows.weights[row]);
+                let alpha = (e / (rows.squares[row] + objective.diagonal(cost))).min(objective.bound(cost));
                 steps[number] = if positive { alpha as f32 } else { -alpha as f32 };
                 lane.members.push(Member { row: row as u32, positive, alpha });
                 any = true;
@@ -143,6 +146,30 @@ pub(super) fn first_pass(rows: &Rows, lanes: &mut [&mut Lane]) {
     for lane in lanes {
         lane.epochs = 1;
     }
+}
+
+/// The same for a label whose vectors are its own.
+pub(super) fn first_pass_alone(rows: &Rows, lane: &mut Lane, factors: &[f64]) {
+    let mut weights = vec![0.0f64; rows.features()];
+    let mut bias = 0.0;
+    let mut positives = lane.positives.iter().copied().peekable();
+    for row in 0..rows.len() {
+        let positive = positives.next_if_eq(&(row as u32)).is_some();
+        let own =
+            || rows.matrix.row(row).map(|(feature, x)| (feature as usize, f64::from(x) * factors[feature as usize]));
+        let value: f64 = bias + own().map(|(feature, x)| weights[feature] * x).sum::<f64>();
+        let e = if positive { 1.0 - value } else { 1.0 + value };
+        if e > 0.0 {
+            let cost = lane.objective.cost(positive, rows.weights[row]);
+            let square = 1.0 + own().map(|(_, x)| x * x).sum::<f64>();
+            let alpha = (e / (square + lane.objective.diagonal(cost))).min(lane.objective.bound(cost));
+            let step = if positive { alpha } else { -alpha };
+            own().for_each(|(feature, x)| weights[feature] += step * x);
+            bias += step;
+            lane.members.push(Member { row: row as u32, positive, alpha });
+        }
+    }
+    lane.epochs = 1;
 }
 
 /// What a pass over some rows found for each lane.
@@ -188,7 +215,7 @@ pub(super) fn check<R: Real>(rows: &Rows, lanes: &mut [&mut Lane]) {
             violators.extend_from_slice(&part.violators[number]);
         }
         lane.gap = gap;
-        lane.primal = loss + lane.plane.half_square();
+        lane.primal = loss + lane.plane.half_square;
         keep_worst(&mut violators, lane.members.len().max(LEAST_VIOLATORS));
         lane.members.extend(violators.iter().map(|&(_, row)| Member { row, positive: false, alpha: 0.0 }));
     }
@@ -253,8 +280,9 @@ fn check_rows<R: Real>(
             let value = sums[number].to_f64();
             let e = if positive { 1.0 - value } else { 1.0 + value };
             if alpha > 0.0 || e > 0.0 {
-                found.gaps[number] += lane.objective.gap(e, alpha, positive);
-                found.losses[number] += lane.objective.loss(e, positive);
+                let cost = lane.objective.cost(positive, rows.weights[row]);
+                found.gaps[number] += lane.objective.gap(e, alpha, cost);
+                found.losses[number] += lane.objective.loss(e, cost);
                 if alpha > 0.0 || positive {
                     found.members[number].push(Member { row: row as u32, positive, alpha });
                 } else {

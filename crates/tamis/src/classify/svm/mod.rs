@@ -12,17 +12,19 @@ mod objective;
 pub(super) mod options;
 mod ovo;
 mod ovr;
-mod rows;
 mod working;
 
 pub use duals::Duals;
-pub use options::{ClassWeights, Loss, Multi, SvmOptions};
+pub use options::{Loss, Multi, SvmOptions};
 
+pub use super::ClassWeights;
+
+use super::rows::Rows;
+use super::vector::Factors;
 use super::{Linear, LinearParts, Outputs, Problem, Weighter, Weights};
 use crate::counts::Csr;
 use crate::{Error, Progress, Result};
 use objective::{Objective, Plane};
-use rows::Rows;
 
 /// How well a binary problem was solved.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,59 +79,8 @@ impl SvmOptions {
         warm: Option<&Duals>,
         progress: &dyn Progress,
     ) -> Result<SvmFit> {
-        self.fit_weighed(problem, &self.vectors.fit(problem)?, size, warm, progress)
-    }
-
-    /// The same with vectors that were learned already: they are the same for every size.
-    fn fit_weighed(
-        &self,
-        problem: &Problem,
-        weighter: &Weighter,
-        size: usize,
-        warm: Option<&Duals>,
-        progress: &dyn Progress,
-    ) -> Result<SvmFit> {
-        self.validate()?;
-        // Places in working sets are stored in 32 bits.
-        if u32::try_from(problem.documents().max(problem.matrix.entries())).is_err() {
-            return Err(Error::data("the SVM takes at most 4,294,967,295 term occurrences; train on a sample"));
-        }
-        if let Some(warm) = warm {
-            warm.check(self.multi, problem)?;
-        }
-        let size = size.min(problem.features());
-        let weighter = weighter.prefix(size);
-        let rows = Rows::new(problem, &weighter, size, self.seed);
-        // Rows of each label, in the order of the rows.
-        let order: Vec<usize> = rows.documents.iter().map(|&d| d as usize).collect();
-        let members = problem.assignments.select_rows(&order).transpose();
-        let labels: Vec<u32> =
-            (0..problem.labels() as u32).filter(|&l| !members.row_indices(l as usize).is_empty()).collect();
-        if labels.is_empty() {
-            return Err(Error::data("no training document has a label, so there is nothing to learn"));
-        }
-        let (outputs, solved) = match self.multi {
-            Multi::Ovr => ovr::solve(self, &rows, &members, labels, warm, progress)?,
-            Multi::Ovo => ovo::solve(self, &rows, &members, labels, warm, progress)?,
-        };
-        let mut solutions = Vec::with_capacity(solved.len());
-        let mut planes = Vec::with_capacity(solved.len());
-        let mut duals = Duals::new(self.multi, problem);
-        for part in solved {
-            duals.push(&part.solution, part.shares);
-            solutions.push(part.solution);
-            planes.push(part.plane);
-        }
-        let model = Linear::from_parts(LinearParts {
-            labels: problem.labels(),
-            weighter,
-            outputs,
-            weights: Weights::single(by_feature(&planes, size)),
-            bias: planes.iter().map(|p| p.bias).collect(),
-            every: Vec::new(),
-            common: Vec::new(),
-        })?;
-        Ok(SvmFit { model, solutions, duals })
+        let problem = problem.counted()?;
+        Prepared::new(self, &problem)?.at(size).fit(self, warm, progress)
     }
 
     /// Fits nested sizes one after the other, each from the dual variables of the one before; `each` gets size and fit.
@@ -140,24 +91,140 @@ impl SvmOptions {
         progress: &dyn Progress,
         mut each: impl FnMut(usize, SvmFit) -> Result<()>,
     ) -> Result<()> {
-        let weighter = self.vectors.fit(problem)?;
+        let problem = problem.counted()?;
+        let prepared = Prepared::new(self, &problem)?;
         let mut warm: Option<Duals> = None;
         for &size in sizes {
-            let fit = self.fit_weighed(problem, &weighter, size, warm.as_ref(), progress)?;
+            let fit = prepared.at(size).fit(self, warm.as_ref(), progress)?;
             warm = Some(fit.duals.clone());
             each(size, fit)?;
         }
         Ok(())
     }
 
-    /// The objective of a binary problem with so many documents on either side.
-    fn objective(&self, negatives: usize, positives: usize) -> Objective {
-        let share = |side: usize| match self.classes {
-            ClassWeights::Equal => 1.0,
-            // A side without documents has no cost to weigh.
-            ClassWeights::Balanced => (negatives + positives) as f64 / (2 * side.max(1)) as f64,
+    /// Fits the same vectors with one `C` after the other, ascending, each from the dual variables of the one before, scaled with it; `each` gets
+    /// `C` and fit. Everything but `C` is as the options say, and every fit reaches the gap that they ask for.
+    pub fn path(
+        &self,
+        problem: &Problem,
+        size: usize,
+        costs: &[f64],
+        progress: &dyn Progress,
+        mut each: impl FnMut(f64, &SvmFit) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(at) = costs.windows(2).position(|w| w[0] > w[1]) {
+            return Err(Error::invalid("costs", format!("{}, {}", costs[at], costs[at + 1]), "must ascend"));
+        }
+        let problem = problem.counted()?;
+        let prepared = Prepared::new(self, &problem)?;
+        let sized = prepared.at(size);
+        let mut last: Option<SvmFit> = None;
+        for &c in costs {
+            let options = Self { c, ..self.clone() };
+            let fit = sized.fit(&options, last.as_ref().map(|fit| &fit.duals), progress)?;
+            each(c, &fit)?;
+            last = Some(fit);
+        }
+        Ok(())
+    }
+
+    /// The objective of a binary problem: weights of the documents on either side, and what was told of them.
+    fn objective(&self, sums: [f64; 2], told: [f64; 2]) -> Objective {
+        Objective { loss: self.loss, costs: self.classes.sides(sums, told).map(|share| self.c * share) }
+    }
+}
+
+/// What of a fit depends neither on size nor on `C`.
+struct Prepared<'a> {
+    problem: &'a Problem,
+    weighter: Weighter,
+    factors: Option<Factors>,
+    seed: u64,
+}
+
+/// The vectors of a size.
+struct AtSize<'a> {
+    problem: &'a Problem,
+    weighter: Weighter,
+    factors: Option<&'a Factors>,
+    rows: Rows,
+}
+
+/// What binary problems are made of.
+struct Data<'a> {
+    rows: &'a Rows,
+    /// Rows of each label, in the order of the rows.
+    members: Csr<()>,
+    /// Labels with documents.
+    labels: Vec<u32>,
+    /// Weights that were told for labels, by label.
+    told: Vec<f64>,
+    /// What each label multiplies its features with, where labels have their own vectors.
+    factors: Option<&'a Factors>,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(options: &SvmOptions, problem: &'a Problem) -> Result<Self> {
+        options.validate()?;
+        // Places in working sets are stored in 32 bits.
+        if u32::try_from(problem.documents().max(problem.matrix.entries())).is_err() {
+            return Err(Error::data("the SVM takes at most 4,294,967,295 term occurrences; train on a sample"));
+        }
+        let (weighter, factors) = (options.vectors.fit(problem)?, options.vectors.factors(problem)?);
+        Ok(Self { problem, weighter, factors, seed: options.seed })
+    }
+
+    fn at(&self, size: usize) -> AtSize<'_> {
+        let size = size.min(self.problem.features());
+        let weighter = self.weighter.prefix(size);
+        let rows = Rows::shuffled(self.problem, &weighter, size, self.seed);
+        AtSize { problem: self.problem, weighter, factors: self.factors.as_ref(), rows }
+    }
+}
+
+impl AtSize<'_> {
+    fn fit(&self, options: &SvmOptions, warm: Option<&Duals>, progress: &dyn Progress) -> Result<SvmFit> {
+        let Self { problem, weighter, factors, rows } = self;
+        options.validate()?;
+        if let Some(warm) = warm {
+            warm.check(options.multi, problem)?;
+        }
+        let order: Vec<usize> = rows.documents.iter().map(|&d| d as usize).collect();
+        let members = problem.assignments.select_rows(&order).transpose();
+        let labels: Vec<u32> =
+            (0..problem.labels() as u32).filter(|&l| !members.row_indices(l as usize).is_empty()).collect();
+        if labels.is_empty() {
+            return Err(Error::data("no training document has a label, so there is nothing to learn"));
+        }
+        let mirrored = factors.is_none() && problem.two_sides(&labels);
+        let data = Data { rows, members, labels, told: options.classes.of_labels(problem)?, factors: *factors };
+        let (outputs, solved) = match options.multi {
+            Multi::Ovr => ovr::solve(options, &data, mirrored, warm, progress)?,
+            Multi::Ovo => ovo::solve(options, &data, warm, progress)?,
         };
-        Objective { loss: self.loss, costs: [self.c * share(negatives), self.c * share(positives)] }
+        let mut solutions = Vec::with_capacity(solved.len());
+        let mut planes = Vec::with_capacity(solved.len());
+        let mut duals = Duals::new(options.multi, problem);
+        for part in solved {
+            duals.push(&part.solution, part.shares);
+            solutions.push(part.solution);
+            planes.push(match (factors, options.beta < 1.0) {
+                (Some(factors), true) => {
+                    part.plane.interpolated(options.beta, &factors.of(part.solution.label, rows.features()))
+                }
+                _ => part.plane,
+            });
+        }
+        let model = Linear::from_parts(LinearParts {
+            labels: problem.labels(),
+            weighter: weighter.clone(),
+            outputs,
+            weights: Weights::single(by_feature(&planes, rows.features())),
+            bias: planes.iter().map(|p| p.bias).collect(),
+            every: Vec::new(),
+            common: Vec::new(),
+        })?;
+        Ok(SvmFit { model, solutions, duals })
     }
 }
 
@@ -167,6 +234,18 @@ struct Solved {
     plane: Plane,
     /// For each document with a dual variable above 0, ascending: the variable divided by the document's cost.
     shares: duals::Shares,
+}
+
+impl Solved {
+    /// The same for the other side: who is for one label is against the other.
+    fn turned(&self, label: u32) -> Self {
+        let plane = Plane {
+            weights: self.plane.weights.iter().map(|w| -w).collect(),
+            bias: -self.plane.bias,
+            ..self.plane.clone()
+        };
+        Self { solution: Solution { label, ..self.solution }, plane, shares: self.shares.clone() }
+    }
 }
 
 /// Features × planes.

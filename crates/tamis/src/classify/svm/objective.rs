@@ -9,7 +9,7 @@
 
 use super::Loss;
 
-/// The loss with the cost `C` of a negative and of a positive document.
+/// The loss with the cost `C` of a negative and of a positive document that counts once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Objective {
     pub(super) loss: Loss,
@@ -17,44 +17,44 @@ pub(super) struct Objective {
 }
 
 impl Objective {
-    /// The cost of a document.
+    /// The cost of a document that counts `weight` times: that of so many documents, as their terms of the objective add up.
     #[inline]
-    pub(super) fn cost(&self, positive: bool) -> f64 {
-        self.costs[usize::from(positive)]
+    pub(super) fn cost(&self, positive: bool, weight: f64) -> f64 {
+        self.costs[usize::from(positive)] * weight
     }
 
     /// The upper bound `U` of a dual variable.
     #[inline]
-    pub(super) fn bound(&self, positive: bool) -> f64 {
+    pub(super) fn bound(&self, cost: f64) -> f64 {
         match self.loss {
-            Loss::Hinge => self.cost(positive),
+            Loss::Hinge => cost,
             Loss::Squared => f64::INFINITY,
         }
     }
 
     /// `d`, what the loss adds to the diagonal of the dual.
     #[inline]
-    pub(super) fn diagonal(&self, positive: bool) -> f64 {
+    pub(super) fn diagonal(&self, cost: f64) -> f64 {
         match self.loss {
             Loss::Hinge => 0.0,
-            Loss::Squared => 0.5 / self.cost(positive),
+            Loss::Squared => 0.5 / cost,
         }
     }
 
     /// `C·ξ(e)`.
     #[inline]
-    pub(super) fn loss(&self, e: f64, positive: bool) -> f64 {
+    pub(super) fn loss(&self, e: f64, cost: f64) -> f64 {
         let slack = e.max(0.0);
         match self.loss {
-            Loss::Hinge => self.cost(positive) * slack,
-            Loss::Squared => self.cost(positive) * slack * slack,
+            Loss::Hinge => cost * slack,
+            Loss::Squared => cost * slack * slack,
         }
     }
 
     /// The part of a document in the duality gap: `C·ξ(e) − α·e + ½·d·α²`.
     #[inline]
-    pub(super) fn gap(&self, e: f64, alpha: f64, positive: bool) -> f64 {
-        self.loss(e, positive) - alpha * e + 0.5 * self.diagonal(positive) * alpha * alpha
+    pub(super) fn gap(&self, e: f64, alpha: f64, cost: f64) -> f64 {
+        self.loss(e, cost) - alpha * e + 0.5 * self.diagonal(cost) * alpha * alpha
     }
 }
 
@@ -75,11 +75,21 @@ pub(super) struct Plane {
     pub(super) features: Vec<u32>,
     pub(super) weights: Vec<f64>,
     pub(super) bias: f64,
+    /// `½‖w‖²`, bias included; of the weights before any factors of the label were multiplied in.
+    pub(super) half_square: f64,
 }
 
 impl Plane {
-    /// `½‖w‖²`, bias included.
-    pub(super) fn half_square(&self) -> f64 {
-        0.5 * (self.weights.iter().map(|w| w * w).sum::<f64>() + self.bias * self.bias)
+    /// Between the weights and their mean size: `w' = (1 − β)·mean|w| + β·w`, of the weights before the factors of the label were multiplied
+    /// in, over all features (Wang & Manning 2012, 2.3). What features do that no document of the solution has, is left to the factors alone.
+    pub(super) fn interpolated(self, beta: f64, factors: &[f64]) -> Self {
+        let mut own = vec![0.0; factors.len()];
+        for (&feature, &weight) in self.features.iter().zip(&self.weights) {
+            own[feature as usize] = weight;
+        }
+        let size = |(w, f): (&f64, &f64)| if *f == 0.0 { 0.0 } else { (w / f).abs() };
+        let mean = own.iter().zip(factors).map(size).sum::<f64>() / (factors.len().max(1)) as f64;
+        let weights = own.iter().zip(factors).map(|(w, f)| (1.0 - beta) * mean * f + beta * w).collect();
+        Self { features: (0..factors.len() as u32).collect(), weights, ..self }
     }
 }

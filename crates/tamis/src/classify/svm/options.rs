@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::Vectors;
+use super::super::arguments::{Words, arguments, number, spelled};
+use super::super::{ClassWeights, Vectors};
 use crate::{Error, Result};
 
 /// What a document on the wrong side of the margin costs, `e = 1 − y·w·x` being how far.
@@ -31,17 +32,6 @@ pub enum Multi {
     Ovo,
 }
 
-/// How the cost is shared between the two sides of a binary problem.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ClassWeights {
-    /// Every document costs `C`.
-    #[default]
-    Equal,
-    /// A document costs `C·n/(2·n_side)`, so that both sides weigh the same together; for rare labels.
-    Balanced,
-}
-
 /// Options of the linear SVM (method 7). Its name leaves out what is at its default: `svm`, `svm(c=0.1,loss=hinge)`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -56,6 +46,9 @@ pub struct SvmOptions {
     pub vectors: Vectors,
     /// Costs of the two sides.
     pub classes: ClassWeights,
+    /// How far to trust the weights that were learned, from 0 to 1 for entirely: the rest of their trust goes to the scores of
+    /// terms alone, as in NBSVM (Wang & Manning 2012). For vectors with `(per=label)`.
+    pub beta: f64,
     /// A label is solved when its duality gap is at most this share of its primal value; see [`SvmOptions::gap`] for the
     /// default.
     pub gap: Option<f64>,
@@ -73,6 +66,7 @@ impl Default for SvmOptions {
             multi: Multi::default(),
             vectors: Vectors::default(),
             classes: ClassWeights::default(),
+            beta: 1.0,
             gap: None,
             iterations: 5000,
             seed: 0,
@@ -99,24 +93,22 @@ impl SvmOptions {
         if !(self.gap().is_finite() && self.gap() > 0.0) {
             return Err(Error::invalid("gap", self.gap(), "must be a finite number above 0"));
         }
+        if !(0.0..=1.0).contains(&self.beta) {
+            return Err(Error::invalid("beta", self.beta, "must be between 0 and 1"));
+        }
+        if self.beta < 1.0 && !self.vectors.per_label {
+            let reason =
+                "is for vectors with a score of their own for each label, such as vectors=binary*lpr(per=label)";
+            return Err(Error::invalid("beta", self.beta, reason));
+        }
+        if self.multi == Multi::Ovo && self.vectors.per_label {
+            let reason = "labels have vectors of their own only where each is told from the rest: take multi=ovr";
+            return Err(Error::invalid("vectors", self.vectors, reason));
+        }
         if self.iterations == 0 {
             return Err(Error::invalid("iterations", self.iterations, "must be at least 1"));
         }
         Ok(())
-    }
-}
-
-/// The words of an enum of options, for parsing and printing.
-trait Words: Copy + PartialEq + 'static {
-    const WORDS: &'static [(Self, &'static str)];
-
-    fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(v, _)| *v == self).map_or("", |(_, w)| w)
-    }
-
-    fn parse(kind: &'static str, text: &str) -> Result<Self> {
-        let found = Self::WORDS.iter().find(|(_, w)| *w == text).map(|(v, _)| *v);
-        found.ok_or_else(|| Error::unknown(kind, text, Self::WORDS.iter().map(|(_, w)| *w)))
     }
 }
 
@@ -128,29 +120,23 @@ impl Words for Multi {
     const WORDS: &'static [(Self, &'static str)] = &[(Self::Ovr, "ovr"), (Self::Ovo, "ovo")];
 }
 
-impl Words for ClassWeights {
-    const WORDS: &'static [(Self, &'static str)] = &[(Self::Equal, "equal"), (Self::Balanced, "balanced")];
-}
-
 impl Display for SvmOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let default = Self::default();
-        let mut arguments: Vec<String> = Vec::new();
-        let mut say = |key: &str, value: &dyn Display, is_default: bool| {
-            if !is_default {
-                arguments.push(format!("{key}={value}"));
-            }
-        };
-        say("c", &self.c, self.c == default.c);
-        say("loss", &self.loss.word(), self.loss == default.loss);
-        say("multi", &self.multi.word(), self.multi == default.multi);
-        say("vectors", &self.vectors, self.vectors == default.vectors);
-        say("classes", &self.classes.word(), self.classes == default.classes);
-        say("gap", &self.gap(), self.gap.is_none());
-        say("iterations", &self.iterations, self.iterations == default.iterations);
-        say("seed", &self.seed, self.seed == default.seed);
-        f.write_str("svm")?;
-        if arguments.is_empty() { Ok(()) } else { write!(f, "({})", arguments.join(",")) }
+        f.write_str(&spelled(
+            "svm",
+            &[
+                ("c", &self.c, self.c == default.c),
+                ("loss", &self.loss.word(), self.loss == default.loss),
+                ("multi", &self.multi.word(), self.multi == default.multi),
+                ("vectors", &self.vectors, self.vectors == default.vectors),
+                ("classes", &self.classes, self.classes == default.classes),
+                ("beta", &self.beta, self.beta == default.beta),
+                ("gap", &self.gap(), self.gap.is_none()),
+                ("iterations", &self.iterations, self.iterations == default.iterations),
+                ("seed", &self.seed, self.seed == default.seed),
+            ],
+        ))
     }
 }
 
@@ -158,7 +144,7 @@ impl FromStr for SvmOptions {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        const KEYS: [&str; 8] = ["c", "loss", "multi", "vectors", "classes", "gap", "iterations", "seed"];
+        const KEYS: [&str; 9] = ["c", "loss", "multi", "vectors", "classes", "beta", "gap", "iterations", "seed"];
         let mut options = Self::default();
         for (key, value) in arguments(text, "svm", &KEYS)? {
             match key {
@@ -166,7 +152,8 @@ impl FromStr for SvmOptions {
                 "loss" => options.loss = Loss::parse("loss", value)?,
                 "multi" => options.multi = Multi::parse("way of using two-class problems", value)?,
                 "vectors" => options.vectors = value.parse()?,
-                "classes" => options.classes = ClassWeights::parse("class weighting", value)?,
+                "classes" => options.classes = value.parse()?,
+                "beta" => options.beta = number(key, value)?,
                 "gap" => options.gap = Some(number(key, value)?),
                 "iterations" => options.iterations = number(key, value)?,
                 _ => options.seed = number(key, value)?,
@@ -175,60 +162,6 @@ impl FromStr for SvmOptions {
         options.validate()?;
         Ok(options)
     }
-}
-
-fn number<T: FromStr>(key: &str, value: &str) -> Result<T> {
-    value.parse().map_err(|_| Error::invalid(key, value, "must be a number"))
-}
-
-/// The arguments of `name` or `name(key=value,…)`, each key known and given once.
-pub(in crate::classify) fn arguments<'a>(text: &'a str, name: &str, keys: &[&str]) -> Result<Vec<(&'a str, &'a str)>> {
-    let at_end = |reason: String| Error::Expression { text: text.to_owned(), at: text.len(), reason };
-    let trimmed = text.trim();
-    let Some(rest) = trimmed.strip_prefix(name) else {
-        return Err(Error::Expression { text: text.to_owned(), at: 0, reason: format!("expected {name}") });
-    };
-    let rest = rest.trim();
-    if rest.is_empty() {
-        return Ok(Vec::new());
-    }
-    let inner = rest.strip_prefix('(').ok_or_else(|| Error::Expression {
-        text: text.to_owned(),
-        at: place(text, rest),
-        reason: format!("expected ( or the end after {name}"),
-    })?;
-    let inner = inner.strip_suffix(')').ok_or_else(|| at_end("expected )".to_owned()))?;
-    let mut found: Vec<(&str, &str)> = Vec::new();
-    if inner.trim().is_empty() {
-        return Ok(found);
-    }
-    for argument in inner.split(',') {
-        let Some((key, value)) = argument.split_once('=') else {
-            return Err(Error::Expression {
-                text: text.to_owned(),
-                at: place(text, argument),
-                reason: format!("expected key=value; keys are {}", keys.join(" ")),
-            });
-        };
-        let (key, value) = (key.trim(), value.trim());
-        if !keys.contains(&key) {
-            return Err(Error::unknown("option", key, keys.iter().copied()));
-        }
-        if found.iter().any(|(k, _)| *k == key) {
-            return Err(Error::Expression {
-                text: text.to_owned(),
-                at: place(text, argument),
-                reason: format!("{key} is given twice"),
-            });
-        }
-        found.push((key, value));
-    }
-    Ok(found)
-}
-
-/// Byte offset of a part of `text` in it.
-fn place(text: &str, part: &str) -> usize {
-    (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
 }
 
 #[cfg(test)]
@@ -244,6 +177,8 @@ mod tests {
         assert_eq!(parsed, SvmOptions::default());
         let some = SvmOptions { c: 0.1, loss: Loss::Hinge, multi: Multi::Ovo, ..SvmOptions::default() };
         assert_eq!(some.to_string(), "svm(c=0.1,loss=hinge,multi=ovo)");
+        let nbsvm = "svm(vectors=binary*lpr(per=label),classes=\"a, b\":2,beta=0.25)";
+        assert_eq!(nbsvm.parse::<SvmOptions>().unwrap().to_string(), nbsvm);
     }
 
     #[test]
@@ -266,6 +201,9 @@ mod tests {
         assert!(error("svm(c=1").contains("expected )"));
         assert!(error("svmé").contains("expected ("));
         assert!(error("knn").contains("expected svm"));
+        assert!(error("svm(beta=0.5)").contains("per=label"));
+        assert!(error("svm(vectors=binary*lpr(per=label),beta=2)").contains("between 0 and 1"));
+        assert!(error("svm(vectors=tfidf*rf(per=label),multi=ovo)").contains("multi=ovr"));
     }
 
     proptest! {
@@ -280,6 +218,7 @@ mod tests {
                 multi: if ovo { Multi::Ovo } else { Multi::Ovr },
                 vectors: crate::classify::Weighting::ALL[weighting].into(),
                 classes: if balanced { ClassWeights::Balanced } else { ClassWeights::Equal },
+                beta: 1.0,
                 gap,
                 iterations,
                 seed,

@@ -7,20 +7,17 @@ use rayon::prelude::*;
 use super::duals;
 use super::duals::rows_of;
 use super::objective::Member;
-use super::rows::Rows;
 use super::working::{Stop, WorkingSet};
-use super::{Duals, Outputs, Solution, Solved, SvmOptions};
-use crate::counts::Csr;
+use super::{Data, Duals, Outputs, Solution, Solved, SvmOptions};
 use crate::{Error, Progress, Result};
 
 pub(super) fn solve(
     options: &SvmOptions,
-    rows: &Rows,
-    members: &Csr<()>,
-    labels: Vec<u32>,
+    data: &Data<'_>,
     warm: Option<&Duals>,
     progress: &dyn Progress,
 ) -> Result<(Outputs, Vec<Solved>)> {
+    let Data { rows, labels, .. } = data;
     let n = labels.len() as u32;
     let pairs: Vec<(u32, u32)> = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))).collect();
     progress.start("svm", Some(pairs.len() as u64));
@@ -32,7 +29,7 @@ pub(super) fn solve(
                 return Err(Error::Interrupted);
             }
             let (first, second) = (labels[a as usize], labels[b as usize]);
-            let solved = solve_pair(options, rows, members, (first, second), warm, &row_of, set);
+            let solved = solve_pair(options, data, (first, second), (warm, &row_of), set);
             progress.add(1);
             Ok(solved)
         })
@@ -40,35 +37,35 @@ pub(super) fn solve(
     progress.finish();
     // A pair with nothing to tell apart has no output and gives no vote.
     let (pairs, solved) = pairs.into_iter().zip(solved).filter_map(|(p, s)| s.map(|s| (p, s))).unzip();
-    Ok((Outputs::Votes { labels, pairs }, solved))
+    Ok((Outputs::Votes { labels: labels.clone(), pairs }, solved))
 }
 
 /// `None` when no document has exactly one of the two labels.
 fn solve_pair(
     options: &SvmOptions,
-    rows: &Rows,
-    members: &Csr<()>,
+    data: &Data<'_>,
     (first, second): (u32, u32),
-    warm: Option<&Duals>,
-    row_of: &[u32],
+    (warm, row_of): (Option<&Duals>, &[u32]),
     set: &mut WorkingSet,
 ) -> Option<Solved> {
+    let Data { rows, members, told, .. } = data;
     let (firsts, seconds) = (members.row_indices(first as usize), members.row_indices(second as usize));
     let without = |these: &[u32], those: &[u32], positive: bool| -> Vec<Member> {
         let only = these.iter().filter(|row| those.binary_search(row).is_err());
         only.map(|&row| Member { row, positive, alpha: 0.0 }).collect()
     };
     let mut all = without(firsts, seconds, true);
-    let positives = all.len();
     all.append(&mut without(seconds, firsts, false));
     if all.is_empty() {
         return None;
     }
     all.sort_unstable_by_key(|m| m.row);
-    let objective = options.objective(all.len() - positives, positives);
+    let mut sums = [0.0; 2];
+    all.iter().for_each(|m| sums[usize::from(m.positive)] += rows.weights[m.row as usize]);
+    let objective = options.objective(sums, [told[second as usize], told[first as usize]]);
     if let Some(warm) = warm {
         let side = |row| all.binary_search_by_key(&row, |m| m.row).ok().map(|at| all[at].positive);
-        for member in warm.members((first, Some(second)), &objective, row_of, side) {
+        for member in warm.members((first, Some(second)), &objective, rows, row_of, side) {
             if let Ok(at) = all.binary_search_by_key(&member.row, |m| m.row) {
                 all[at].alpha = member.alpha;
             }
@@ -76,7 +73,7 @@ fn solve_pair(
     }
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     rng.set_stream((u64::from(first) << 32) | u64::from(second));
-    set.load(rows, &all);
+    set.load(rows, &objective, None, &all);
     let mut iterations = 0;
     let mut aim = options.gap();
     let (mut gap, mut primal) = set.gap(&objective);

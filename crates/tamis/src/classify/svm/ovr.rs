@@ -11,10 +11,9 @@ use super::duals::rows_of;
 use super::lanes;
 use super::lanes::{LANES, Lane};
 use super::objective::Plane;
-use super::rows::Rows;
 use super::working::{Stop, WorkingSet};
-use super::{Duals, Loss, Outputs, Solution, Solved, SvmOptions};
-use crate::counts::Csr;
+use super::{Data, Duals, Loss, Outputs, Solution, Solved, SvmOptions};
+use crate::classify::rows::Rows;
 use crate::{Error, Progress, Result};
 
 /// Labels on their way at the same time; bounds the memory for working sets.
@@ -41,26 +40,33 @@ const AIM: f64 = 0.8;
 
 pub(super) fn solve(
     options: &SvmOptions,
-    rows: &Rows,
-    members: &Csr<()>,
-    labels: Vec<u32>,
+    data: &Data<'_>,
+    mirrored: bool,
     warm: Option<&Duals>,
     progress: &dyn Progress,
 ) -> Result<(Outputs, Vec<Solved>)> {
-    progress.start("svm", Some(labels.len() as u64));
+    let Data { rows, members, labels, told, .. } = data;
+    // Where either label is what the other is not, the plane of one is the other's, turned round.
+    let asked = if mirrored { &labels[..1] } else { &labels[..] };
+    let all: f64 = rows.weights.iter().sum();
+    progress.start("svm", Some(asked.len() as u64));
     let row_of = if warm.is_some() { rows_of(rows) } else { Vec::new() };
     let mut solved = Vec::with_capacity(labels.len());
-    for group in labels.chunks(GROUP) {
+    for group in asked.chunks(GROUP) {
         let mut lanes: Vec<Lane> = group
             .iter()
             .map(|&label| {
                 let positives = members.row_indices(label as usize).to_vec();
-                let objective = options.objective(rows.len() - positives.len(), positives.len());
+                let sum: f64 = positives.iter().map(|&row| rows.weights[row as usize]).sum();
+                let others = if mirrored { told[labels[1] as usize] } else { 1.0 };
+                let objective = options.objective([all - sum, sum], [others, told[label as usize]]);
                 let side = |row| Some(positives.binary_search(&row).is_ok());
-                let members = warm.map(|w| w.members((label, None), &objective, &row_of, side)).unwrap_or_default();
+                let members =
+                    warm.map(|w| w.members((label, None), &objective, rows, &row_of, side)).unwrap_or_default();
                 Lane {
                     label,
                     objective,
+                    factors: data.factors.map(|factors| factors.of(label, rows.features())),
                     positives,
                     members,
                     plane: Plane::default(),
@@ -86,17 +92,30 @@ pub(super) fn solve(
             plane: lane.plane,
         }));
     }
+    if mirrored && let Some(first) = solved.first() {
+        let turned = first.turned(labels[1]);
+        solved.push(turned);
+    }
     progress.finish();
-    Ok((Outputs::Values(labels), solved))
+    Ok((Outputs::Values(labels.clone()), solved))
 }
 
 fn solve_group(options: &SvmOptions, rows: &Rows, lanes: &mut [Lane], progress: &dyn Progress) -> Result<()> {
     let mut open: Vec<&mut Lane> = lanes.iter_mut().collect();
     let (mut cold, mut warm): (Vec<&mut Lane>, Vec<&mut Lane>) = open.drain(..).partition(|l| l.members.is_empty());
-    cold.par_chunks_mut(LANES).for_each(|lanes| lanes::first_pass(rows, lanes));
+    // Labels have vectors of their own all alike, or share them.
+    if cold.first().is_some_and(|lane| lane.factors.is_some()) {
+        cold.par_iter_mut().with_max_len(1).for_each(|lane| {
+            let factors = lane.factors.take().unwrap_or_default();
+            lanes::first_pass_alone(rows, lane, &factors);
+            lane.factors = Some(factors);
+        });
+    } else {
+        cold.par_chunks_mut(LANES).for_each(|lanes| lanes::first_pass(rows, lanes));
+    }
     // A warm start knows its planes: what it lacks is the documents that ask to join.
     warm.par_iter_mut().for_each_init(WorkingSet::default, |set, lane| {
-        set.load(rows, &lane.members);
+        set.load(rows, &lane.objective, lane.factors.as_deref(), &lane.members);
         lane.plane = set.plane();
     });
     check(options, rows, &mut warm);
@@ -117,7 +136,7 @@ fn solve_group(options: &SvmOptions, rows: &Rows, lanes: &mut [Lane], progress: 
         open.par_iter_mut().with_max_len(1).for_each_init(WorkingSet::default, |set, lane| {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             rng.set_stream((u64::from(lane.label) << 32) | (round + 1));
-            set.load(rows, &lane.members);
+            set.load(rows, &lane.objective, lane.factors.as_deref(), &lane.members);
             let stop = Stop {
                 gap: lane.aim,
                 share: if lane.epochs == 1 { FIRST_SHARE } else { SHARE },

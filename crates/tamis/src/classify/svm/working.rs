@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 
 use super::objective::{Member, Objective, Plane};
-use super::rows::{Rows, below};
+use crate::classify::rows::{Rows, below};
 
 /// When a descent ends.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +38,7 @@ struct Local {
     /// `α` at the last extrapolation.
     before: f64,
     square: f64,
+    cost: f64,
 }
 
 /// The documents a label is solved on, copied together: their rows lie side by side and their features are numbered
@@ -49,13 +50,16 @@ pub(super) struct WorkingSet {
     features: Vec<u32>,
     weights: Vec<f64>,
     bias: f64,
+    /// What the label multiplies the features of this set with; empty for 1.
+    factors: Vec<f64>,
     /// Number of each feature of the whole problem in this set, or `u32::MAX`.
     number_of: Vec<u32>,
 }
 
 impl WorkingSet {
-    /// Takes in the given documents and computes `w = Σ α_i y_i x_i` afresh, so rounding does not build up.
-    pub(super) fn load(&mut self, rows: &Rows, members: &[Member]) {
+    /// Takes in the given documents and computes `w = Σ α_i y_i x_i` afresh, so rounding does not build up. `factors` are what the
+    /// label multiplies its features with, where it has its own vectors.
+    pub(super) fn load(&mut self, rows: &Rows, objective: &Objective, factors: Option<&[f64]>, members: &[Member]) {
         self.members.clear();
         self.entries.clear();
         self.features.clear();
@@ -68,8 +72,16 @@ impl WorkingSet {
                     *number = self.features.len() as u32;
                     self.features.push(feature);
                 }
-                self.entries.push((*number, value));
+                let factor = factors.map_or(1.0, |factors| factors[feature as usize]);
+                self.entries.push((*number, (f64::from(value) * factor) as f32));
             }
+            let square = match factors {
+                None => rows.squares[member.row as usize],
+                Some(_) => {
+                    let own = &self.entries[start as usize..];
+                    1.0 + own.iter().map(|(_, x)| f64::from(*x) * f64::from(*x)).sum::<f64>()
+                }
+            };
             self.members.push(Local {
                 start,
                 end: self.entries.len() as u32,
@@ -77,12 +89,15 @@ impl WorkingSet {
                 positive: member.positive,
                 alpha: member.alpha,
                 before: member.alpha,
-                square: rows.squares[member.row as usize],
+                square,
+                cost: objective.cost(member.positive, rows.weights[member.row as usize]),
             });
         }
         for &feature in &self.features {
             self.number_of[feature as usize] = u32::MAX;
         }
+        self.factors.clear();
+        self.factors.extend(factors.iter().flat_map(|factors| self.features.iter().map(|&f| factors[f as usize])));
         self.weights.clear();
         self.weights.resize(self.features.len(), 0.0);
         self.bias = 0.0;
@@ -106,16 +121,25 @@ impl WorkingSet {
         members.sort_unstable_by_key(|m| m.row);
     }
 
-    /// `w` and the bias.
+    /// `w`, with the label's factors multiplied in, and the bias.
     pub(super) fn plane(&self) -> Plane {
-        Plane { features: self.features.clone(), weights: self.weights.clone(), bias: self.bias }
+        let square = self.weights.iter().map(|w| w * w).sum::<f64>() + self.bias * self.bias;
+        Plane {
+            features: self.features.clone(),
+            weights: match self.factors.as_slice() {
+                [] => self.weights.clone(),
+                factors => self.weights.iter().zip(factors).map(|(w, f)| w * f).collect(),
+            },
+            bias: self.bias,
+            half_square: 0.5 * square,
+        }
     }
 
     /// `D(α)`.
     fn dual(&self, objective: &Objective) -> f64 {
         let square = self.weights.iter().map(|w| w * w).sum::<f64>() + self.bias * self.bias;
         let sum: f64 =
-            self.members.iter().map(|m| m.alpha - 0.5 * objective.diagonal(m.positive) * m.alpha * m.alpha).sum();
+            self.members.iter().map(|m| m.alpha - 0.5 * objective.diagonal(m.cost) * m.alpha * m.alpha).sum();
         sum - 0.5 * square
     }
 
@@ -125,8 +149,8 @@ impl WorkingSet {
         for m in &self.members {
             let value = self.bias + dot(&self.weights, &self.entries[m.start as usize..m.end as usize]);
             let e = if m.positive { 1.0 - value } else { 1.0 + value };
-            gap += objective.gap(e, m.alpha, m.positive);
-            loss += objective.loss(e, m.positive);
+            gap += objective.gap(e, m.alpha, m.cost);
+            loss += objective.loss(e, m.cost);
         }
         let square = self.weights.iter().map(|w| w * w).sum::<f64>() + self.bias * self.bias;
         (gap, loss + 0.5 * square)
@@ -154,11 +178,11 @@ impl WorkingSet {
             while at < active {
                 let other = at + below(rng, active - at);
                 members.swap(at, other);
-                let Local { start, end, positive, alpha, square, .. } = members[at];
+                let Local { start, end, positive, alpha, square, cost, .. } = members[at];
                 let row = &entries[start as usize..end as usize];
                 let value = *bias + dot(weights, row);
                 let e = if positive { 1.0 - value } else { 1.0 + value };
-                let (bound, diagonal) = (objective.bound(positive), objective.diagonal(positive));
+                let (bound, diagonal) = (objective.bound(cost), objective.diagonal(cost));
                 let gradient = diagonal * alpha - e;
                 let (skip, projected) = if alpha <= 0.0 {
                     (gradient > shrink_above, gradient.min(0.0))
@@ -175,7 +199,7 @@ impl WorkingSet {
                 highest = highest.max(projected);
                 lowest = lowest.min(projected);
                 if projected.abs() > 1e-12 {
-                    gap += objective.gap(e, alpha, positive);
+                    gap += objective.gap(e, alpha, cost);
                     let curvature = square + diagonal;
                     let next = (alpha - gradient / curvature).clamp(0.0, bound);
                     let change = next - alpha;
@@ -230,10 +254,10 @@ fn extrapolate(
     for m in members.iter() {
         let d = m.alpha - m.before;
         if d != 0.0 {
-            let diagonal = objective.diagonal(m.positive);
+            let diagonal = objective.diagonal(m.cost);
             slope += d * (1.0 - diagonal * m.alpha);
             curvature += diagonal * d * d;
-            let room = if d > 0.0 { objective.bound(m.positive) - m.alpha } else { m.alpha };
+            let room = if d > 0.0 { objective.bound(m.cost) - m.alpha } else { m.alpha };
             farthest = f64::min(farthest, room / d.abs());
         }
     }
@@ -248,7 +272,7 @@ fn extrapolate(
     let length = if curvature > 0.0 { (slope / curvature).min(farthest).max(0.0) } else { 0.0 };
     for m in members.iter_mut() {
         let next = m.alpha + length * (m.alpha - m.before);
-        m.alpha = next.clamp(0.0, objective.bound(m.positive));
+        m.alpha = next.clamp(0.0, objective.bound(m.cost));
         m.before = m.alpha;
     }
     for (w, old) in weights.iter_mut().zip(&mut before.weights) {

@@ -11,7 +11,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::corpus::fields::{Role, label_of_bool, label_of_number};
+use crate::corpus::fields::{Role, label_of_bool, label_of_number, weight_in, weight_of};
 
 /// What a column must be, when it is something else.
 pub(super) fn mistyped(role: Role, found: &DataType) -> Option<&'static str> {
@@ -33,6 +33,9 @@ pub(super) fn mistyped(role: Role, found: &DataType) -> Option<&'static str> {
         }
         Role::Tokens => (is_text(found) || is_list_of(found, &is_text), "a list of strings"),
         Role::Date => (is_text(found) || is_date(found), "a string or a date"),
+        Role::Weight => {
+            (is_text(found) || is_whole(found) || matches!(found, DataType::Float32 | DataType::Float64), "a number")
+        }
     };
     (!fits).then_some(expected)
 }
@@ -120,6 +123,15 @@ pub(super) fn label<'a>(array: &'a ArrayRef, row: usize, names: &'a [String]) ->
         }
         DataType::Float64 => Ok(label_of_number(array.as_primitive::<Float64Type>().value(row)).map(Cow::Owned)),
         _ => string(array, row).map(Some),
+    }
+}
+
+/// How often a document counts.
+pub(super) fn weight(array: &ArrayRef, row: usize) -> Result<Option<f64>, String> {
+    match array.data_type() {
+        DataType::Float32 => weight_of(array.as_primitive::<Float32Type>().value(row).into()).map(Some),
+        DataType::Float64 => weight_of(array.as_primitive::<Float64Type>().value(row)).map(Some),
+        _ => weight_in(&string(array, row)?),
     }
 }
 

@@ -148,7 +148,7 @@ impl Generator {
             }
             Shape::Rcv1 => Body::Tokens(rcv1::MODEL.draw(&mut stream, &mut labels)),
         };
-        Document { id: Cow::Owned((number + 1).to_string()), body, labels, part, date }
+        Document { id: Cow::Owned((number + 1).to_string()), body, labels, part, date, weight: None }
     }
 }
 

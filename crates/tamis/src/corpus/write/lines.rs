@@ -55,7 +55,8 @@ impl LineWriter {
             _ => return Ok(Vec::new()),
         };
         let fields = &self.options.fields;
-        let texts: Vec<&str> = if fields.is_empty() { vec!["text"] } else { fields.iter().map(String::as_str).collect() };
+        let texts: Vec<&str> =
+            if fields.is_empty() { vec!["text"] } else { fields.iter().map(String::as_str).collect() };
         let names = ["id"].into_iter().chain(texts).chain(["labels", "date", "split"]);
         let mut header = Vec::new();
         self.line(&mut header, delimiter, names)?;
@@ -241,6 +242,9 @@ impl Serialize for Record<'_, '_> {
         map.serialize_entry("id", &document.id)?;
         if let Some(date) = &document.date {
             map.serialize_entry("date", date)?;
+        }
+        if let Some(weight) = document.weight {
+            map.serialize_entry("weight", &weight)?;
         }
         if let Some(part) = document.part {
             map.serialize_entry("split", part_name(part))?;

@@ -54,8 +54,7 @@ impl ParquetWriter {
             Field::new("split", DataType::Utf8, true),
         ]);
         let schema = Arc::new(Schema::new(columns));
-        let columns =
-            Columns { texts: texts.iter().map(|_| StringBuilder::default()).collect(), ..Columns::default() };
+        let columns = Columns { texts: texts.iter().map(|_| StringBuilder::default()).collect(), ..Columns::default() };
         let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
         let writer = ArrowWriter::try_new(AtomicFile::create(path)?, Arc::clone(&schema), Some(properties))
             .map_err(|e| failed(path, e))?;

@@ -16,7 +16,7 @@ use crate::{Progress, Result, Silent, Stoppable};
 pub(super) enum ScoreKind {
     /// A margin without bounds (svm): a sigmoid learned on held-out documents makes it a probability.
     Margin,
-    /// A log probability (bayes).
+    /// A log probability (bayes, logistic).
     Log,
     /// A share of votes (wknn).
     Share,
@@ -28,7 +28,7 @@ impl ScoreKind {
     pub(super) fn of(spec: &ClassifierSpec) -> Self {
         match spec {
             ClassifierSpec::Svm(_) => Self::Margin,
-            ClassifierSpec::Bayes(_) => Self::Log,
+            ClassifierSpec::Bayes(_) | ClassifierSpec::Logistic(_) => Self::Log,
             ClassifierSpec::Knn(options) if options.similarity == Similarity::Cosine => Self::Share,
             ClassifierSpec::Knn(_) => Self::Sums,
         }
@@ -165,6 +165,7 @@ fn bare(counts: &Counts, rows: &[usize]) -> Counts {
         ids: vec![String::new(); rows.len()],
         parts: vec![None; rows.len()],
         dates: vec![None; rows.len()],
+        weights: rows.iter().filter_map(|&r| counts.weights.get(r).copied()).collect(),
         fingerprints: Vec::new(),
     }
 }

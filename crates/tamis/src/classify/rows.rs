@@ -1,18 +1,17 @@
-//! Weighted training documents, shared by all labels.
+//! The vectors of training documents, shared by all labels and by the solvers.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::super::vector::prefix;
-use super::super::{Problem, Weighter};
+use super::vector::prefix;
+use super::{Problem, Weighter};
 use crate::counts::Csr;
 
 /// Documents that one thread weighs at a time.
 const CHUNK: usize = 4096;
 
-/// The vectors of training documents, in a random order drawn once: passes that must meet documents in random order
-/// then read memory front to back.
+/// The vectors of training documents.
 #[derive(Debug)]
 pub(super) struct Rows {
     /// Single precision suffices for the data (sums over it are in double precision), and rows are what is read most.
@@ -21,17 +20,29 @@ pub(super) struct Rows {
     pub(super) squares: Vec<f64>,
     /// The document of each row.
     pub(super) documents: Vec<u32>,
+    /// How often each row counts.
+    pub(super) weights: Vec<f64>,
 }
 
 impl Rows {
-    /// The vectors of a problem over its first `size` features.
-    pub(super) fn new(problem: &Problem, weighter: &Weighter, size: usize, seed: u64) -> Self {
+    /// The vectors of a problem over its first `size` features, in the order of its documents.
+    pub(super) fn in_order(problem: &Problem, weighter: &Weighter, size: usize) -> Self {
+        Self::new(problem, weighter, size, (0..problem.documents() as u32).collect())
+    }
+
+    /// The same in a random order drawn once: passes that must meet documents in random order then read memory front to
+    /// back.
+    pub(super) fn shuffled(problem: &Problem, weighter: &Weighter, size: usize, seed: u64) -> Self {
         let mut documents: Vec<u32> = (0..problem.documents() as u32).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         for at in 0..documents.len() {
             let other = at + below(&mut rng, documents.len() - at);
             documents.swap(at, other);
         }
+        Self::new(problem, weighter, size, documents)
+    }
+
+    fn new(problem: &Problem, weighter: &Weighter, size: usize, documents: Vec<u32>) -> Self {
         let parts: Vec<(Csr<f32>, Vec<f64>)> =
             documents.par_chunks(CHUNK).map(|documents| vectors(problem, weighter, size, documents)).collect();
         let entries = parts.iter().map(|(m, _)| m.entries()).sum();
@@ -47,7 +58,8 @@ impl Rows {
             squares.extend(part_squares);
         }
         let matrix = Csr::from_parts(size.min(problem.features()), offsets, indices, values);
-        Self { matrix, squares, documents }
+        let weights = documents.iter().map(|&d| problem.weight(d as usize)).collect();
+        Self { matrix, squares, documents, weights }
     }
 
     /// Number of documents.
