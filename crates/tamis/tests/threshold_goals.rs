@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use tamis::classify::{ClassifierSpec, Problem, Scored, rank_documents};
 use tamis::corpus::{ReadOptions, open};
-use tamis::counts::{Contingency, CountOptions, Counts, CrossValidation, count};
+use tamis::counts::{Contingency, CountOptions, Counts, CrossValidation, SplitPlan, count};
 use tamis::measure::{Evaluation, EvaluationOptions, Measure};
 use tamis::threshold::{HeldOut, Threshold, Tuned};
 
@@ -223,12 +223,18 @@ fn precision_names_what_it_cannot_trust() {
 fn policies_on_training_documents() {
     let Some(root) = std::env::var_os("TAMIS_DATA").map(PathBuf::from) else { panic!("set TAMIS_DATA") };
     let wanted = std::env::var("TAMIS_CORPUS").unwrap_or_default();
-    for path in ["reuters21578", "rcv1/rcv1-15k-counts.svm"].into_iter().filter(|path| path.contains(&wanted)) {
+    for path in ["reuters21578", "rcv1/rcv1-15k-counts.svm", "advisories/advisories.jsonl"].into_iter().filter(|path| path.contains(&wanted)) {
         let corpus = open(&[root.join(path)], &ReadOptions::default()).unwrap();
         let (counts, _) = count(corpus.batches().unwrap(), &CountOptions::default(), &tamis::Silent).unwrap();
-        // A fifth of RCV1 is the test part elsewhere: the first four fifths are enough.
-        let mut rows = counts.training();
-        rows.truncate(if path.contains("rcv1") { rows.len() * 2 / 5 } else { rows.len() });
+        // A random fifth of RCV1 and the newest advisories are test documents elsewhere: of both, some others will do.
+        let rows = match path.split_once('/').map(|(folder, _)| folder) {
+            Some("rcv1") => {
+                let plan = SplitPlan::Random { test: 0.2, times: 1 };
+                plan.splits(&counts, 1).unwrap().remove(0).train.into_iter().step_by(2).collect()
+            }
+            Some(_) => SplitPlan::Newest(0.2).splits(&counts, 1).unwrap().remove(0).train.into_iter().step_by(7).collect(),
+            None => counts.training(),
+        };
         for classifier in ["svm", "svm(vectors=tfidf*rf)"] {
             judge_policies(path, &counts, &rows, &classifier.parse().unwrap());
         }

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     threshold: Option<Deciding>,
     #[command(flatten)]
     hierarchy: HierarchyArgs,
-    /// Learn probabilities from held-out scores: platt or isotonic.
+    /// How probabilities are learned from held-out scores: platt (when not given) or isotonic.
     #[arg(long, value_name = "METHOD", value_parser = str::parse::<CalibrationMethod>)]
     calibrate: Option<CalibrationMethod>,
     /// Folds of the cross-validation that tunes thresholds and measures quality; 0 for none. 5 when not given, 3 along

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assignment::{Decision, Tally};
 use super::hierarchical::HierarchicalTally;
+use super::probability::{Confidence, Reliability};
 use super::{Average, Family, Measure};
 
 /// A sum of non-negative numbers that does not depend on the order of adding: fixed point with 80 binary places.
@@ -62,7 +63,12 @@ pub(super) struct Layout {
 /// Whether a measure is a mean of one value a document.
 pub(super) fn is_document_wise(measure: Measure) -> bool {
     match measure {
-        Measure::Accuracy | Measure::SubsetAccuracy | Measure::HammingLoss => true,
+        Measure::Accuracy
+        | Measure::SubsetAccuracy
+        | Measure::HammingLoss
+        | Measure::Answered
+        | Measure::Brier
+        | Measure::LogLoss => true,
         other => other.average().map_or_else(|| other.family() == Family::Ranked, Average::is_over_documents),
     }
 }
@@ -82,6 +88,8 @@ pub(super) struct Record<'a> {
     pub(super) values: &'a [f64],
     pub(super) events: &'a [u32],
     pub(super) hierarchical: HierarchicalTally,
+    /// Where there are probabilities.
+    pub(super) confidence: Option<Confidence>,
 }
 
 /// Largest label number told apart: two bits of an event are taken.
@@ -122,6 +130,8 @@ pub(super) struct Totals {
     /// True (or decided) labels the model does not know.
     pub(super) unseen: BTreeMap<u32, Tally>,
     hierarchical: HierarchicalTally,
+    /// Documents with probabilities.
+    pub(super) reliability: Reliability,
 }
 
 impl Totals {
@@ -154,6 +164,7 @@ impl Totals {
         self.tallies.fill(Tally::default());
         self.unseen.clear();
         self.hierarchical = HierarchicalTally::default();
+        self.reliability = Reliability::default();
     }
 
     /// Counts a document `times` times.
@@ -184,6 +195,9 @@ impl Totals {
         ] {
             *sum += own * times;
         }
+        if let Some(confidence) = record.confidence {
+            self.reliability.add(confidence, times);
+        }
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
@@ -204,6 +218,7 @@ impl Totals {
             self.unseen.entry(*label).or_default().merge(b);
         }
         self.hierarchical.0.merge(&other.hierarchical.0);
+        self.reliability.merge(&other.reliability);
     }
 
     /// All decisions in one pot.
@@ -229,6 +244,9 @@ impl Totals {
     pub(super) fn value_of_draw(&self, layout: &Layout, measure: Measure, whole: &Self) -> MeasureValue {
         let (value, zero_divisions) = match measure {
             _ if self.documents == 0 => (None, 0),
+            // Nothing is said about probabilities that some documents lack.
+            m if m.family() == Family::Probable && self.reliability.documents() < self.documents => (None, 0),
+            Measure::CalibrationError => (self.reliability.error(), 0),
             _ if is_document_wise(measure) => self.mean_over_documents(layout, measure),
             Measure::Precision(average) => self.over_labels(layout, average, whole, Tally::precision),
             Measure::Recall(average) => self.over_labels(layout, average, whole, Tally::recall),
