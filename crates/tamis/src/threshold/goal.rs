@@ -111,7 +111,7 @@ pub(super) fn micro(units: &[Unit], beta: Beta) -> Vec<Option<Found>> {
     }
 }
 
-/// Micro- and macro-averaged F_β together, as LibMultiLabel's `train_thresholding` has it (Lin, Chen & Lin 2023, section 4.3):
+/// Micro- and macro-averaged F_β together, as LibMultiLabel's `train_thresholding` has it (Lin & Lin 2023, section 4.3):
 /// units by falling number of positives, of equals the last first; in each fold the threshold that maximises F of
 /// the pot (the fold, and what all folds of earlier units chose) plus the unit's share of the mean; of these the mean.
 pub(super) fn both(units: &[Unit], beta: Beta) -> Vec<Option<Found>> {

@@ -38,7 +38,7 @@ named! {
         Macro = "macro",
         /// F_β of all decisions in one pot.
         Micro = "micro",
-        /// The sum of both, label by label from the most frequent down, as LibMultiLabel does (Lin, Chen & Lin 2023).
+        /// The sum of both, label by label from the most frequent down, as LibMultiLabel does (Lin & Lin 2023).
         Both = "micro+macro",
     }
 }
@@ -122,7 +122,7 @@ pub(super) static REGISTRY: [Row; 6] = [
                share one. fbr=f: a label that stays below F = f is assigned only from its highest \
                held-out score on. min=k: every document gets at least its best k labels.",
         formula: "",
-        source: "Yang 2001; Fan & Lin 2007; Lin, Chen & Lin 2023; method 9",
+        source: "Yang 2001; Fan & Lin 2007; Lin & Lin 2023; method 9",
     },
     Row {
         name: "pcut",
