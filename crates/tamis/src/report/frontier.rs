@@ -21,7 +21,7 @@ const WORTH_NAMING: f64 = 0.98;
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 440.0;
 const LEFT: f64 = 66.0;
-const RIGHT: f64 = WIDTH - 62.0;
+const RIGHT: f64 = WIDTH - 76.0;
 const TOP: f64 = 58.0;
 const BASE: f64 = HEIGHT - 74.0;
 
@@ -32,13 +32,19 @@ impl Frontier<'_> {
     }
 
     fn megabytes(&self, size: usize) -> String {
+        // Two digits: it is an estimate.
         let megabytes = self.bytes_of(size) / 1e6;
-        if megabytes < 0.1 { format!("{} kB", short(megabytes * 1e3)) } else { format!("{} MB", short(megabytes)) }
+        match megabytes {
+            m if m >= 10.0 => format!("{m:.0} MB"),
+            m if m >= 1.0 => format!("{m:.1} MB"),
+            m if m >= 0.095 => format!("{} MB", short((m * 100.0).round() / 100.0)),
+            m => format!("{:.0} kB", m * 1e3),
+        }
     }
 
     /// "2,000 terms keep 98.9 % of it, in about 0.2 MB".
     pub fn sentence(&self, point: &FrontierPoint) -> String {
-        let (terms, kept) = (short(point.size as f64), 100.0 * point.kept);
+        let (terms, kept) = (grouped(point.size), 100.0 * point.kept);
         format!("{terms} terms keep {kept:.1} % of it, in about {}", self.megabytes(point.size))
     }
 
@@ -111,7 +117,7 @@ impl Frontier<'_> {
                 continue;
             }
             free = x;
-            svg.text(x, BASE + 18.0, Anchor::Middle, "small", &short(point.size as f64));
+            svg.text(x, BASE + 18.0, Anchor::Middle, "small", &grouped(point.size));
             svg.text(x, BASE + 33.0, Anchor::Middle, "small mute", &self.megabytes(point.size));
         }
         svg.line(LEFT, BASE, RIGHT, BASE, "axis");
@@ -119,6 +125,19 @@ impl Frontier<'_> {
         svg.text_up(14.0, f64::midpoint(TOP, BASE), Anchor::Middle, -90.0, "R-precision");
         svg.text_up(WIDTH - 6.0, f64::midpoint(TOP, BASE), Anchor::Middle, -90.0, "share of the best");
     }
+}
+
+/// Thousands apart.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
 }
 
 #[cfg(test)]
