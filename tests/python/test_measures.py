@@ -194,7 +194,8 @@ def test_compare_is_scipys(tamis, corpus, svm, neighbours):
 @pytest.mark.parametrize("classifier", ["svm", "bayes"])
 def test_probabilities(tamis, corpus, tmp_path, classifier):
     """Brier, LogLoss and ECE from the probabilities that `classify` prints, which every model with folds has."""
-    model = tamis.fit(corpus.train_path, tmp_path / "a.model", classifier)
+    model = tmp_path / "a.model"
+    tamis("fit", corpus.train_path, "-o", model, "--by", "df@0", "--features", "all", "--classifier", classifier)
     lines = tamis.lines("classify", model, corpus.test_path, "--scores")
     truth = corpus.members[corpus.test]
     p = np.zeros(truth.shape)
