@@ -43,7 +43,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
     threshold : str, default=None
         Such as ``rcut(1)``, ``scut``; with a taxonomy also ``tsa``, ``rbf``, ``exact``, ``greedy-exact``.
     calibrate : {"platt", "isotonic"}, default=None
-        Learn probabilities, for ``predict_proba``.
+        How probabilities are learned, for ``predict_proba``; ``"platt"`` when None, where folds are made.
     folds : int, default=None
         Folds that tune thresholds and measure quality; 5, or 3 along a taxonomy, when None; 0 for none.
     taxonomy : dict, list of pairs, path, or "names", default=None
@@ -283,8 +283,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
 
     @available_if(_calibration)
     def predict_proba(self, raw_documents: Any) -> np.ndarray:
-        """Probabilities, documents × classes, where ``calibrate`` is given; rows add up to 1 where each document has one
-        label."""
+        """Probabilities, documents × classes, where folds were made; rows add up to 1 where each document has one label."""
         scores = self._label(raw_documents, -np.inf)[0]
         p = self._model.probabilities(scores)
         p = np.where(self._column[None, :] >= 0, p[:, np.maximum(self._column, 0)], 0.0)

@@ -53,8 +53,8 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator : classifier
         With a ``decision_function`` or ``predict_proba``.
-    policy : str, default="scut(rare=20)"
-        ``scut`` (one threshold for each label that maximises its F), ``rcut`` (the best number of labels), ``pcut`` (as
+    policy : str, default="scut(goal=micro+macro,rare=5)"
+        ``scut`` (one threshold for each label that maximises F), ``precision(0.95)`` (the lowest one that keeps it), ``rcut`` (the best number of labels), ``pcut`` (as
         many documents as the label has in training), with their options; ``tamis.registry("thresholds")`` explains them.
     cv : int or splitter, default=5
         Folds. A number takes folds in which every label is spread as evenly as possible, also where documents have
@@ -93,7 +93,15 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """
 
     def __init__(
-        self, estimator, policy="scut(rare=20)", *, cv=5, method="auto", random_state=1, n_jobs=None, verbose=False
+        self,
+        estimator,
+        policy="scut(goal=micro+macro,rare=5)",
+        *,
+        cv=5,
+        method="auto",
+        random_state=1,
+        n_jobs=None,
+        verbose=False,
     ):
         self.estimator = estimator
         self.policy = policy

@@ -189,3 +189,25 @@ def test_compare_is_scipys(tamis, corpus, svm, neighbours):
     assert found["p_sign"] == pytest.approx(scipy.stats.binomtest(wins, wins + losses).pvalue, rel=1e-9)
     wilcoxon = scipy.stats.wilcoxon(difference[difference != 0], method="approx", correction=False).pvalue
     assert found["p_wilcoxon"] == pytest.approx(wilcoxon, rel=0.02)
+
+
+@pytest.mark.parametrize("classifier", ["svm", "bayes"])
+def test_probabilities(tamis, corpus, tmp_path, classifier):
+    """Brier, LogLoss and ECE from the probabilities that `classify` prints, which every model with folds has."""
+    model = tmp_path / "a.model"
+    tamis("fit", corpus.train_path, "-o", model, "--by", "df@0", "--features", "all", "--classifier", classifier)
+    lines = tamis.lines("classify", model, corpus.test_path, "--scores")
+    truth = corpus.members[corpus.test]
+    p = np.zeros(truth.shape)
+    first = np.zeros(len(lines), dtype=int)
+    for i, line in enumerate(lines):
+        for entry in line["ranked"]:
+            p[i, corpus.labels.index(entry["label"])] = entry["probability"]
+        first[i] = corpus.labels.index(line["ranked"][0]["label"])
+    found = tamis.json("evaluate", model, corpus.test_path, "--measures", "Brier,LogLoss,ECE")
+    assert found["Brier"] == pytest.approx(sk.brier_score_loss(truth.ravel(), p.ravel()), abs=1e-9)
+    assert found["LogLoss"] == pytest.approx(sk.log_loss(truth.ravel(), p.ravel()), abs=1e-9)
+    sure, right = p[np.arange(len(p)), first], truth[np.arange(len(p)), first]
+    bins = np.minimum((sure * 15).astype(int), 14)
+    ece = sum(abs(right[bins == b].sum() - sure[bins == b].sum()) for b in range(15)) / len(p)
+    assert found["ECE"] == pytest.approx(ece, abs=1e-9)

@@ -36,7 +36,17 @@ fn judge(
     let of = |row: usize| decided.as_ref().map_or(&[][..], |d| d.row_indices(row));
     match scores {
         Some(scores) => {
-            Scores::new(scores, None)?.for_each(|row, ranked| evaluation.add(ranked, of(row), truth.row_indices(row)));
+            // Scores are probabilities where somebody asks how good they are as such.
+            let probable = evaluation.measures().iter().any(|m| m.family() == Family::Probable);
+            let mut probabilities = vec![0.0; truth.columns()];
+            Scores::new(scores, None)?.for_each(|row, ranked| {
+                if probable {
+                    probabilities.fill(0.0);
+                    ranked.iter().for_each(|s| probabilities[s.label as usize] = s.score.clamp(0.0, 1.0));
+                }
+                let probabilities = probable.then_some(probabilities.as_slice());
+                evaluation.add_with(ranked, of(row), truth.row_indices(row), probabilities);
+            });
         }
         None => (0..truth.rows()).for_each(|row| evaluation.add(&[], of(row), truth.row_indices(row))),
     }
@@ -61,7 +71,7 @@ fn evaluate(
     };
     // A ranked list that nobody gave is not an empty one.
     let given = |measure: Measure| match measure.family() {
-        Family::Ranked => scores.is_some(),
+        Family::Ranked | Family::Probable => scores.is_some(),
         Family::Decided | Family::Hierarchical => decided.is_some(),
     };
     let values: Vec<_> = (evaluation.values().into_iter())

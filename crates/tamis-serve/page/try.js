@@ -189,7 +189,7 @@ export class Trying {
     const given = result.ranked.filter((r) => reading(r, this.thresholds.get(r.label)).given).map((r) => this.names.get(r.label) ?? r.label);
     const beyond = result.labels.filter((l) => !result.ranked.some((r) => r.label === l)).map((l) => this.names.get(l) ?? l);
     const all = [...given, ...beyond];
-    byId("verdict").textContent = all.length ? `${all.length === 1 ? "Label" : `${all.length} labels`}: ${all.join(", ")}` : "No label reaches its threshold.";
+    byId("verdict").textContent = all.length ? `${all.length === 1 ? "Label" : `${all.length} labels`}: ${all.join(", ")}` : "None of these: no label reaches its threshold.";
     byId("scores-note").textContent = result.known
       ? (ranked.some((r) => r.threshold !== null || r.steps) ? "The mark on a bar is the label’s threshold." : "")
       : "The model knows none of these words: what it says is not about this text.";

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use tamis::measure::{Measure, Resampling};
 use tamis::model::{DecidedWell, EvaluateOptions, LabelQuality, Model, Quality, QualityReport};
+use tamis::report::Page;
 
 use super::hierarchy::{Parent, taxonomy};
-use crate::corpus_args::{ReadArgs, open};
+use crate::corpus_args::{ReadArgs, keep_apart, open};
 use crate::global::Global;
 use crate::output::{Format, Rows, flags, grouped, print_json, stdout, trimmed};
 
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// Use all documents, whatever split the corpus gives.
     #[arg(long)]
     all_parts: bool,
+    /// Write a page about it too, with plots: labels, thresholds, reliability, risk against coverage.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -51,6 +55,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let options = EvaluateOptions { measures: args.measures, all_parts: args.all_parts, taxonomy };
     let quality = judge(&model, &args.corpus, &args.read, &options, global)?;
     let resampling = Resampling { seed: global.seed(), ..Resampling::default() };
+    if let Some(path) = &args.report {
+        keep_apart(&args.corpus.iter().chain([&args.model]).map(PathBuf::as_path).collect::<Vec<_>>(), &[path])?;
+        let lead = format!("{} documents that it was asked about.", grouped(quality.evaluation.documents()));
+        Page::new(&args.model.display().to_string(), &lead).model(&model, &quality)?.taxonomy(&model, &quality)?.save(path)?;
+    }
     let report = quality.report(args.per_label, args.intervals.then_some(&resampling))?;
     if !report.never_decided.is_empty() {
         let names: Vec<&str> = report.never_decided.iter().take(5).map(String::as_str).collect();

@@ -1,13 +1,14 @@
 //! `tamis fit`: corpus → model.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tamis::classify::ClassifierSpec;
 use tamis::features::search::Budget;
 use tamis::features::{Selector, Size};
 use tamis::hierarchy::Taxonomy;
-use tamis::model::{Deciding, Effort, FitOptions, FrontierPoint, Prefer, Ranker, Trained, Unlabelled};
+use tamis::model::{Deciding, Effort, FitOptions, Prefer, Ranker, Trained, Unlabelled};
+use tamis::report::{Frontier, Page};
 use tamis::threshold::CalibrationMethod;
 
 use super::hierarchy::HierarchyArgs;
@@ -56,7 +57,7 @@ pub(crate) struct Args {
     threshold: Option<Deciding>,
     #[command(flatten)]
     hierarchy: HierarchyArgs,
-    /// Learn probabilities from held-out scores: platt or isotonic.
+    /// How probabilities are learned from held-out scores: platt (when not given) or isotonic.
     #[arg(long, value_name = "METHOD", value_parser = str::parse::<CalibrationMethod>)]
     calibrate: Option<CalibrationMethod>,
     /// Folds of the cross-validation that tunes thresholds and measures quality; 0 for none. 5 when not given, 3 along
@@ -66,6 +67,9 @@ pub(crate) struct Args {
     /// Most seconds of a subset search.
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
+    /// Write a page about the model too: what was chosen, and what fewer terms would cost, as a plot.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Store linear weights in 8 bits; what that loses is measured and printed.
     #[arg(long)]
     quantise: bool,
@@ -80,7 +84,8 @@ fn size(text: &str) -> tamis::Result<Wanted> {
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    keep_apart(&args.corpus.paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &[&args.output])?;
+    let outputs: Vec<&Path> = [Some(&args.output), args.report.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
+    keep_apart(&args.corpus.paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &outputs)?;
     let mut options = FitOptions {
         by: args.by,
         features: args.features.0,
@@ -104,11 +109,15 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let counts = labelled_counts(&corpus, counting, global)?;
     let trained = options.fit(&counts, &counts.training(), &global.progress())?;
     trained.model.write(&args.output)?;
+    let bytes = std::fs::metadata(&args.output).map_or(0, |m| m.len());
+    if let Some(path) = &args.report {
+        let lead = format!("Made by tamis {}: how, and how good a smaller one would be.", env!("CARGO_PKG_VERSION"));
+        Page::new(&args.output.display().to_string(), &lead).fitted(&trained, bytes).save(path)?;
+    }
     if global.quiet {
         return Ok(());
     }
     let mut facts = facts(&trained);
-    let bytes = std::fs::metadata(&args.output).map_or(0, |m| m.len());
     facts.push(["model file".to_owned(), format!("{} bytes", grouped(bytes))]);
     let mut out = stdout();
     writeln!(out, "{}", trimmed(&facts.table(global)))?;
@@ -117,7 +126,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         writeln!(out, "\nWhy")?;
         choices.iter().try_for_each(|reason| writeln!(out, "  {reason}"))?;
     }
-    if let Some(line) = cheaper(&trained.frontier, trained.model.terms.len(), bytes) {
+    if let Some(line) = cheaper(Frontier { points: &trained.frontier, taken: trained.model.terms.len(), bytes }) {
         writeln!(out, "\n{line}")?;
     }
     if global.verbose > 0 && !trained.trials.is_empty() {
@@ -165,6 +174,9 @@ fn facts(trained: &Trained) -> Rows {
         if report.f_macro > 0.0 {
             fact("F1@macro where thresholds were tuned", format!("{:.4}", report.f_macro));
         }
+        if !report.distrusted.is_empty() {
+            fact("labels that cannot be trusted so far", format!("{}: never given", report.distrusted.len()));
+        }
         let silent = report.without_positives.len() + report.untunable.len() + report.unreachable.len();
         if silent > 0 {
             fact("labels that cannot be assigned", format!("{silent} (too few training documents)"));
@@ -176,18 +188,11 @@ fn facts(trained: &Trained) -> Rows {
     facts
 }
 
-/// What fewer words cost: "2,000 terms keep 98.9 % of it, in 0.2 MB".
-fn cheaper(frontier: &[FrontierPoint], taken: usize, bytes: u64) -> Option<String> {
-    let fewer: Vec<String> = frontier
-        .iter()
-        .filter(|p| p.size < taken && p.kept >= 0.9)
-        .map(|p| {
-            // Most of a file is weights, and those go with the number of terms.
-            let megabytes = bytes as f64 * p.size as f64 / taken as f64 / 1e6;
-            format!("  {} terms keep {:.1} % of it, in about {megabytes:.2} MB", grouped(p.size as u64), 100.0 * p.kept)
-        })
-        .collect();
-    (!fewer.is_empty()).then(|| format!("Fewer terms (--features N, or --prefer small)\n{}", fewer.join("\n")))
+/// What fewer words cost: "2,000 terms keep 98.9 % of it, in about 0.2 MB".
+fn cheaper(frontier: Frontier<'_>) -> Option<String> {
+    let fewer = frontier.points.iter().filter(|p| p.size < frontier.taken && p.kept >= 0.9);
+    let lines: Vec<String> = fewer.map(|p| format!("  {}", frontier.sentence(p))).collect();
+    (!lines.is_empty()).then(|| format!("Fewer terms (--features N, or --prefer small)\n{}", lines.join("\n")))
 }
 
 fn nodes(taxonomy: &Taxonomy) -> String {

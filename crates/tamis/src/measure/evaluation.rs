@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::assignment::{CoOccurrence, Confusion, Tally, compare};
+use super::document::{Judged, document_value};
 use super::hierarchical::{Ancestry, HierarchicalTally};
-use super::ranking;
+use super::probability::{Confidence, Reliability};
 use super::totals::{
-    LAST_LABEL, Layout, MeasureValue, Record, Totals, event, is_agreed_nothing, is_document_wise, of_event, takes_part,
+    LAST_LABEL, Layout, MeasureValue, Record, Totals, event, is_document_wise, of_event, takes_part,
 };
 use super::{Beta, Family, Measure};
 use crate::classify::Scored;
@@ -82,6 +83,7 @@ pub(super) struct Kept {
     offsets: Vec<usize>,
     events: Vec<u32>,
     hierarchical: Vec<HierarchicalTally>,
+    confidence: Vec<Option<Confidence>>,
 }
 
 impl Kept {
@@ -95,6 +97,7 @@ impl Kept {
             values: &self.values[document * width..(document + 1) * width],
             events: &self.events[begin..self.offsets[document]],
             hierarchical: self.hierarchical[document],
+            confidence: self.confidence[document],
         }
     }
 
@@ -103,6 +106,7 @@ impl Kept {
         self.events.extend_from_slice(record.events);
         self.offsets.push(self.events.len());
         self.hierarchical.push(record.hierarchical);
+        self.confidence.push(record.confidence);
     }
 
     fn append(&mut self, other: &Self) {
@@ -111,6 +115,7 @@ impl Kept {
         self.events.extend_from_slice(&other.events);
         self.offsets.extend(other.offsets.iter().map(|o| o + shift));
         self.hierarchical.extend_from_slice(&other.hierarchical);
+        self.confidence.extend_from_slice(&other.confidence);
     }
 }
 
@@ -193,6 +198,17 @@ impl Evaluation {
 
     /// Judges a document: its ranked list, the decided labels and the true ones (in any order).
     pub fn add(&mut self, ranked: &[Scored], decided: &[u32], truth: &[u32]) {
+        self.add_with(ranked, decided, truth, None);
+    }
+
+    /// The same, with the probability of every label the model knows, where there are any.
+    pub fn add_with(
+        &mut self,
+        ranked: &[Scored],
+        decided: &[u32],
+        truth: &[u32],
+        probabilities: Option<&[f64]>,
+    ) {
         let mut buffers = std::mem::take(&mut self.buffers);
         let Buffers { values, events, decided: decided_buffer, truth: truth_buffer, closures } = &mut buffers;
         let decided = ascending(decided, decided_buffer);
@@ -204,10 +220,11 @@ impl Evaluation {
             events.push(event(label, decision));
             own.add(decision, 1);
         });
+        let judged = Judged { ranked, truth, own: &own, labels: self.layout.labels, probabilities };
         values.clear();
         values.extend(self.layout.document_wise.iter().map(|&measure| {
             if takes_part(measure, own.support()) {
-                document_value(measure, ranked, truth, &own, self.layout.labels)
+                document_value(measure, judged)
             } else {
                 0.0
             }
@@ -216,7 +233,12 @@ impl Evaluation {
             Some(ancestry) => HierarchicalTally::of(ancestry, decided, truth, closures),
             None => HierarchicalTally::default(),
         };
-        let record = Record { values, events, hierarchical };
+        let confidence = probabilities.map(|p| {
+            let first = ranked.first().map(|scored| scored.label);
+            let probability = first.and_then(|label| p.get(label as usize)).copied().unwrap_or(0.0);
+            Confidence { probability, right: first.is_some_and(|label| truth.binary_search(&label).is_ok()) }
+        });
+        let record = Record { values, events, hierarchical, confidence };
         self.totals.add(&self.layout, record, 1);
         if let Some(kept) = &mut self.kept {
             kept.push(record);
@@ -343,6 +365,16 @@ impl Evaluation {
         Ok((0..kept.len()).map(value).collect())
     }
 
+    /// How sure of its first label each kept document is, in order, and whether rightly; none for documents without probabilities.
+    pub fn confidences(&self) -> Result<Vec<Confidence>> {
+        Ok(self.kept()?.confidence.iter().flatten().copied().collect())
+    }
+
+    /// Documents by the probability of their first label; empty without probabilities.
+    pub fn reliability(&self) -> &Reliability {
+        &self.totals.reliability
+    }
+
     pub(super) fn kept(&self) -> Result<&Kept> {
         self.kept.as_ref().ok_or_else(|| Error::invalid("keep_documents", false, "must be true for this"))
     }
@@ -358,34 +390,4 @@ fn ascending<'a>(labels: &'a [u32], buffer: &'a mut Vec<u32>) -> &'a [u32] {
     buffer.sort_unstable();
     buffer.dedup();
     buffer
-}
-
-/// The value of a document-wise measure for a document that takes part; 0/0 = 0.
-pub(super) fn document_value(measure: Measure, ranked: &[Scored], truth: &[u32], own: &Tally, labels: usize) -> f64 {
-    let exact = || Some(f64::from(u8::from(own.wrong + own.missed == 0)));
-    if is_agreed_nothing(measure, own) {
-        return 1.0;
-    }
-    let value = match measure {
-        Measure::RPrec => ranking::r_precision(ranked, truth),
-        Measure::Ap | Measure::Map => ranking::average_precision(ranked, truth),
-        Measure::PrecisionAt(k) => ranking::precision_at(ranked, truth, k as usize),
-        Measure::RecallAt(k) => ranking::recall_at(ranked, truth, k as usize),
-        Measure::Ndcg(k) => ranking::ndcg(ranked, truth, k.map(|k| k as usize)),
-        Measure::ReciprocalRank => ranking::reciprocal_rank(ranked, truth),
-        Measure::OneError => ranking::one_error(ranked, truth),
-        Measure::Coverage => ranking::coverage(ranked, truth, labels),
-        Measure::RankingLoss => ranking::ranking_loss(ranked, truth, labels),
-        Measure::Accuracy | Measure::SubsetAccuracy => exact(),
-        Measure::HammingLoss => {
-            let mistakes = (own.wrong + own.missed) as f64;
-            (labels > 0).then(|| mistakes / labels as f64)
-        }
-        Measure::Precision(_) => own.precision(),
-        Measure::Recall(_) => own.recall(),
-        Measure::F(beta, _) => own.f(beta),
-        Measure::Jaccard(_) => own.jaccard(),
-        Measure::HierarchicalPrecision | Measure::HierarchicalRecall | Measure::HierarchicalF(_) => None,
-    };
-    value.unwrap_or(0.0)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::assignment::{Tally, compare};
-use super::evaluation::document_value;
+use super::document::{Judged, document_value};
 use super::totals::{ExactSum, Layout, MeasureValue, Totals, is_document_wise, is_zero_by_zero, takes_part};
 use super::{Average, Family, Measure};
 use crate::classify::Scored;
@@ -34,6 +34,9 @@ impl EvaluationGrid {
     pub fn new(measures: &[Measure], trained: Vec<bool>, places: usize) -> Result<Self> {
         if let Some(m) = measures.iter().find(|m| m.family() == Family::Hierarchical) {
             return Err(Error::invalid("measures", m, "needs a taxonomy, and there is none"));
+        }
+        if let Some(m) = measures.iter().find(|m| m.family() == Family::Probable) {
+            return Err(Error::invalid("measures", m, "needs probabilities, and there are none"));
         }
         let document_wise: Vec<Measure> = measures.iter().copied().filter(|&m| is_document_wise(m)).collect();
         let needs = |wanted: Average| measures.iter().any(|m| m.average() == Some(wanted));
@@ -88,11 +91,12 @@ impl EvaluationGrid {
         });
         self.by_truth[place][own.support().min(2) as usize] += 1;
         let Layout { document_wise, labels, .. } = &*self.layout;
+        let judged = Judged { ranked, truth, own: &own, labels: *labels, probabilities: None };
         self.values.clear();
         for (i, &measure) in document_wise.iter().enumerate() {
             let mut value = 0.0;
             if takes_part(measure, own.support()) {
-                value = document_value(measure, ranked, truth, &own, *labels);
+                value = document_value(measure, judged);
                 let slot = place * document_wise.len() + i;
                 self.sums[slot].add(value, 1);
                 self.zero_divisions[slot] += u64::from(is_zero_by_zero(measure, &own));

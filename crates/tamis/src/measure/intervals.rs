@@ -2,12 +2,13 @@
 //! compared. Everything follows from the seed, with any number of threads: each replicate has its own random stream.
 
 use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::assignment::Decision;
+use super::assignment::{Decision, Tally};
 use super::evaluation::{Evaluation, Kept};
-use super::names::Measure;
+use super::names::{Average, Measure};
 use super::significance::{SignTest, quantile, sign_test, stream};
 use super::totals::{Layout, Totals, of_event};
 use crate::{Error, Result};
@@ -52,7 +53,8 @@ impl Resampling {
     }
 }
 
-/// A measure with its percentile bootstrap interval (Efron & Tibshirani 1993, chapter 13).
+/// A measure with its percentile bootstrap interval (Efron & Tibshirani 1993, chapter 13); of means over labels smoothed and centred
+/// (method 8).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The measure.
@@ -111,8 +113,59 @@ fn add_drawn(totals: &mut Totals, layout: &Layout, kept: &Kept, times: &[u32]) {
     }
 }
 
-fn all_values(totals: &Totals, layout: &Layout, whole: &Totals) -> Vec<Option<f64>> {
-    layout.measures.iter().map(|&m| totals.value_of_draw(layout, m, whole).value).collect()
+fn all_values(totals: &Totals, layout: &Layout, whole: &Totals, smoothing: &[Tally]) -> Vec<Option<f64>> {
+    layout.measures.iter().map(|&m| totals.value_of_draw(layout, m, whole, smoothing).value).collect()
+}
+
+/// Decisions that are added to each label of a replicate, so that means over labels vary as they would from test part to test part.
+///
+/// A label without a document in the test part has none in any replicate, and one with a single document is found in all or
+/// none, so replicates vary too little: with 90 labels of which most are rare, percentile intervals of macro-F1 held the mean of
+/// all test parts in 72 of 100 simulated cases. So each label gets Poisson(½) true documents more, found as often as those of
+/// all labels and with as many false ones (an empirical prior that weighs half a document); the same cases are then held in 95
+/// (method 8).
+struct Smoothing {
+    found: f64,
+    missed: f64,
+    wrong: f64,
+}
+
+/// Documents added to a label, on average.
+const HALF: f64 = 0.5;
+
+impl Smoothing {
+    /// None where no measure is a mean over labels.
+    fn of(layout: &Layout, whole: &Totals) -> Option<Self> {
+        layout.measures.iter().any(|&m| is_over_labels(m)).then(|| {
+            let all = whole.micro();
+            let share = |part: u64| if all.support() == 0 { 0.0 } else { HALF * part as f64 / all.support() as f64 };
+            Self { found: share(all.right), missed: share(all.missed), wrong: share(all.wrong) }
+        })
+    }
+
+    fn draw(&self, labels: usize, rng: &mut ChaCha8Rng, tallies: &mut Vec<Tally>) {
+        tallies.clear();
+        tallies.extend((0..labels).map(|_| Tally {
+            right: poisson(self.found, rng),
+            wrong: poisson(self.wrong, rng),
+            missed: poisson(self.missed, rng),
+        }));
+    }
+}
+
+/// A mean over labels.
+fn is_over_labels(measure: Measure) -> bool {
+    matches!(measure.average(), Some(Average::Macro | Average::Present))
+}
+
+/// A Poisson number (Knuth's product of uniform numbers; means are small here).
+fn poisson(mean: f64, rng: &mut ChaCha8Rng) -> u64 {
+    let (bound, mut product, mut n) = ((-mean.min(20.0)).exp(), rng.random::<f64>(), 0);
+    while product > bound {
+        product *= rng.random::<f64>();
+        n += 1;
+    }
+    n
 }
 
 /// The replicates' values of one measure, without those where it does not apply.
@@ -126,14 +179,19 @@ impl Evaluation {
         resampling.check()?;
         let kept = self.kept()?;
         let layout = &self.layout;
+        let smoothing = Smoothing::of(layout, &self.totals);
         let rows: Vec<Vec<Option<f64>>> = (0..u64::from(resampling.replicates))
             .into_par_iter()
             .map_init(
-                || (Totals::new(layout), Vec::new()),
-                |(totals, times), replicate| {
+                || (Totals::new(layout), Vec::new(), Vec::new()),
+                |(totals, times, more), replicate| {
                     draw(kept.len(), resampling.seed, replicate, times);
                     add_drawn(totals, layout, kept, times);
-                    all_values(totals, layout, &self.totals)
+                    if let Some(smoothing) = &smoothing {
+                        // Streams of their own, so that other measures stay as they are without it.
+                        smoothing.draw(layout.labels, &mut stream(resampling.seed, replicate | 1 << 62), more);
+                    }
+                    all_values(totals, layout, &self.totals, more)
                 },
             )
             .collect();
@@ -143,7 +201,12 @@ impl Evaluation {
             if let Some(value) = measured.value
                 && !replicates.is_empty()
             {
-                let (low, high, standard_error) = resampling.interval(&mut replicates);
+                let (mut low, mut high, standard_error) = resampling.interval(&mut replicates);
+                if is_over_labels(measured.measure) {
+                    // Replicates have fewer of the rare labels than the whole, and smoothing adds some: only their spread is of use.
+                    let shift = value - replicates.iter().sum::<f64>() / replicates.len() as f64;
+                    (low, high) = ((low + shift).clamp(0.0, 1.0), (high + shift).clamp(0.0, 1.0));
+                }
                 intervals.push(Interval { measure: measured.measure, value, low, high, standard_error });
             }
         }
@@ -162,7 +225,7 @@ impl Evaluation {
         let (layout_a, layout_b) = (&self.layout, &other.layout);
         let (width_a, width_b) = (layout_a.document_wise.len(), layout_b.document_wise.len());
         let differences = |a: &Totals, b: &Totals| -> Vec<Option<f64>> {
-            let (a, b) = (all_values(a, layout_a, &self.totals), all_values(b, layout_b, &other.totals));
+            let (a, b) = (all_values(a, layout_a, &self.totals, &[]), all_values(b, layout_b, &other.totals, &[]));
             a.into_iter().zip(b).map(|(a, b)| Some(a? - b?)).collect()
         };
         let memory = || (Totals::new(layout_a), Totals::new(layout_b), Vec::new());

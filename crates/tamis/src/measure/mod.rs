@@ -8,11 +8,13 @@ pub mod significance;
 pub mod simulation;
 
 mod beta;
+mod document;
 mod evaluation;
 mod grid;
 mod hierarchical;
 mod intervals;
 mod names;
+mod probability;
 mod registry;
 mod totals;
 
@@ -23,5 +25,6 @@ pub use grid::EvaluationGrid;
 pub use hierarchical::{Ancestry, HierarchicalTally};
 pub use intervals::{Comparison, Interval, Resampling};
 pub use names::{Average, Measure};
+pub use probability::{Confidence, Reliability, ReliabilityBin, RiskPoint, risk_coverage};
 pub use registry::{Family, MeasureSpec};
 pub use totals::{ExactSum, MeasureValue};

@@ -107,6 +107,14 @@ pub enum Measure {
     HierarchicalRecall,
     /// `hF1`, `hF0.5` …
     HierarchicalF(Beta),
+    /// `Answered`.
+    Answered,
+    /// `ECE`.
+    CalibrationError,
+    /// `Brier`.
+    Brier,
+    /// `LogLoss`.
+    LogLoss,
 }
 
 impl Measure {
@@ -143,6 +151,10 @@ impl Measure {
             Self::HierarchicalPrecision => 17,
             Self::HierarchicalRecall => 18,
             Self::HierarchicalF(_) => 19,
+            Self::Answered => 20,
+            Self::CalibrationError => 21,
+            Self::Brier => 22,
+            Self::LogLoss => 23,
         };
         &REGISTRY[row]
     }
@@ -216,6 +228,10 @@ impl Measure {
             ("ndcg", None) => Self::Ndcg(None),
             ("hp", None) => Self::HierarchicalPrecision,
             ("hr", None) => Self::HierarchicalRecall,
+            ("answered", None) => Self::Answered,
+            ("ece", None) => Self::CalibrationError,
+            ("brier", None) => Self::Brier,
+            ("logloss", None) => Self::LogLoss,
             ("p", Some(k)) => return Some(cutoff(text, k).map(Self::PrecisionAt)),
             ("r", Some(k)) => return Some(cutoff(text, k).map(Self::RecallAt)),
             ("ndcg", Some(k)) => return Some(cutoff(text, k).map(|k| Self::Ndcg(Some(k)))),

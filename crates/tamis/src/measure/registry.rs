@@ -13,6 +13,8 @@ pub enum Family {
     Decided,
     /// The decided labels and the taxonomy.
     Hierarchical,
+    /// Probabilities.
+    Probable,
 }
 
 /// One row of the registry: what `--help`, the docs page, the server and Python show.
@@ -48,7 +50,7 @@ const fn row(
 }
 
 /// All measures, one row each. [`Measure::spec`](super::Measure::spec) points into it.
-pub(super) static REGISTRY: [MeasureSpec; 20] = [
+pub(super) static REGISTRY: [MeasureSpec; 24] = [
     row(
         "RPrec",
         "RPrec",
@@ -231,5 +233,42 @@ pub(super) static REGISTRY: [MeasureSpec; 20] = [
         "F_β of hP and hR.",
         "(1+β²)·hP·hR / (β²·hP + hR)",
         "Kiritchenko, Matwin & Famili 2005; method 8",
+    ),
+    row(
+        "Answered",
+        "Answered",
+        Family::Decided,
+        true,
+        "Share of documents that are given any label: the coverage of a model that may say none of these.",
+        "documents with D ≠ ∅ / documents",
+        "El-Yaniv & Wiener 2010; method 8",
+    ),
+    row(
+        "ECE",
+        "ECE",
+        Family::Probable,
+        false,
+        "Expected calibration error: how far the probability of the first label and the share of documents in which it is \
+         true are apart, in 15 bins.",
+        "Σ over bins of |documents whose first label is true − Σ its probability| / documents",
+        "Guo et al. 2017; method 8",
+    ),
+    row(
+        "Brier",
+        "Brier",
+        Family::Probable,
+        false,
+        "Squared distance of probability and truth, over all pairs of a document and a label the model knows.",
+        "mean of (p − 1)² for true labels and p² for others",
+        "Brier 1950; scikit-learn brier_score_loss",
+    ),
+    row(
+        "LogLoss",
+        "LogLoss",
+        Family::Probable,
+        false,
+        "Surprise at the truth, over all pairs of a document and a label the model knows.",
+        "mean of −ln p for true labels and −ln(1 − p) for others",
+        "scikit-learn log_loss",
     ),
 ];

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assignment::{Decision, Tally};
 use super::hierarchical::HierarchicalTally;
+use super::probability::{Confidence, Reliability};
 use super::{Average, Family, Measure};
 
 /// A sum of non-negative numbers that does not depend on the order of adding: fixed point with 80 binary places.
@@ -62,7 +63,12 @@ pub(super) struct Layout {
 /// Whether a measure is a mean of one value a document.
 pub(super) fn is_document_wise(measure: Measure) -> bool {
     match measure {
-        Measure::Accuracy | Measure::SubsetAccuracy | Measure::HammingLoss => true,
+        Measure::Accuracy
+        | Measure::SubsetAccuracy
+        | Measure::HammingLoss
+        | Measure::Answered
+        | Measure::Brier
+        | Measure::LogLoss => true,
         other => other.average().map_or_else(|| other.family() == Family::Ranked, Average::is_over_documents),
     }
 }
@@ -82,6 +88,8 @@ pub(super) struct Record<'a> {
     pub(super) values: &'a [f64],
     pub(super) events: &'a [u32],
     pub(super) hierarchical: HierarchicalTally,
+    /// Where there are probabilities.
+    pub(super) confidence: Option<Confidence>,
 }
 
 /// Largest label number told apart: two bits of an event are taken.
@@ -122,6 +130,8 @@ pub(super) struct Totals {
     /// True (or decided) labels the model does not know.
     pub(super) unseen: BTreeMap<u32, Tally>,
     hierarchical: HierarchicalTally,
+    /// Documents with probabilities.
+    pub(super) reliability: Reliability,
 }
 
 impl Totals {
@@ -154,6 +164,7 @@ impl Totals {
         self.tallies.fill(Tally::default());
         self.unseen.clear();
         self.hierarchical = HierarchicalTally::default();
+        self.reliability = Reliability::default();
     }
 
     /// Counts a document `times` times.
@@ -184,6 +195,9 @@ impl Totals {
         ] {
             *sum += own * times;
         }
+        if let Some(confidence) = record.confidence {
+            self.reliability.add(confidence, times);
+        }
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
@@ -204,6 +218,7 @@ impl Totals {
             self.unseen.entry(*label).or_default().merge(b);
         }
         self.hierarchical.0.merge(&other.hierarchical.0);
+        self.reliability.merge(&other.reliability);
     }
 
     /// All decisions in one pot.
@@ -217,23 +232,31 @@ impl Totals {
 
     /// The value of a measure of the layout.
     pub(super) fn value(&self, layout: &Layout, measure: Measure) -> MeasureValue {
-        self.value_of_draw(layout, measure, self)
+        self.value_of_draw(layout, measure, self, &[])
     }
 
-    /// The value of a measure when these are documents drawn from `whole`.
+    /// The value of a measure when these are documents drawn from `whole`, with some decisions more for each label where
+    /// `smoothing` has them (see `Smoothing`).
     ///
-    /// A label that has true documents in the whole, but none among those drawn, takes its value in the whole: the draw
-    /// says nothing about it. Counting it as 0 would pull the interval of a macro average below the value, leaving it
-    /// out would push it above, since rare labels are worse than others (seen on Reuters, F1@macro = 0.643: intervals
-    /// from 0.577 to 0.646, and from 0.628 to 0.700).
-    pub(super) fn value_of_draw(&self, layout: &Layout, measure: Measure, whole: &Self) -> MeasureValue {
+    /// Without smoothing, a label that has true documents in the whole, but none among those drawn, takes its value in the whole: the
+    /// draw says nothing about it.
+    pub(super) fn value_of_draw(
+        &self,
+        layout: &Layout,
+        measure: Measure,
+        whole: &Self,
+        smoothing: &[Tally],
+    ) -> MeasureValue {
         let (value, zero_divisions) = match measure {
             _ if self.documents == 0 => (None, 0),
+            // Nothing is said about probabilities that some documents lack.
+            m if m.family() == Family::Probable && self.reliability.documents() < self.documents => (None, 0),
+            Measure::CalibrationError => (self.reliability.error(), 0),
             _ if is_document_wise(measure) => self.mean_over_documents(layout, measure),
-            Measure::Precision(average) => self.over_labels(layout, average, whole, Tally::precision),
-            Measure::Recall(average) => self.over_labels(layout, average, whole, Tally::recall),
-            Measure::F(beta, average) => self.over_labels(layout, average, whole, |t| t.f(beta)),
-            Measure::Jaccard(average) => self.over_labels(layout, average, whole, Tally::jaccard),
+            Measure::Precision(average) => self.over_labels(layout, average, (whole, smoothing), Tally::precision),
+            Measure::Recall(average) => self.over_labels(layout, average, (whole, smoothing), Tally::recall),
+            Measure::F(beta, average) => self.over_labels(layout, average, (whole, smoothing), |t| t.f(beta)),
+            Measure::Jaccard(average) => self.over_labels(layout, average, (whole, smoothing), Tally::jaccard),
             Measure::HierarchicalPrecision => of_hierarchy(layout, self.hierarchical.precision()),
             Measure::HierarchicalRecall => of_hierarchy(layout, self.hierarchical.recall()),
             Measure::HierarchicalF(beta) => of_hierarchy(layout, self.hierarchical.f(beta)),
@@ -259,7 +282,7 @@ impl Totals {
         &self,
         layout: &Layout,
         average: Average,
-        whole: &Self,
+        (whole, smoothing): (&Self, &[Tally]),
         of: impl Fn(&Tally) -> Option<f64>,
     ) -> (Option<f64>, u64) {
         if average == Average::Micro {
@@ -270,7 +293,8 @@ impl Totals {
         let known = self.tallies.iter().zip(&whole.tallies).zip(&layout.trained);
         let unseen =
             whole.unseen.iter().map(|(label, of_whole)| (self.unseen.get(label).unwrap_or(&nothing), of_whole));
-        for ((tally, of_whole), trained) in known.chain(unseen.map(|pair| (pair, &false))) {
+        let more = smoothing.iter().map(Some).chain(std::iter::repeat(None));
+        for (((tally, of_whole), trained), more) in known.chain(unseen.map(|pair| (pair, &false))).zip(more) {
             let counts = match average {
                 Average::Present => of_whole.support() + of_whole.decided() > 0,
                 _ => *trained,
@@ -279,7 +303,9 @@ impl Totals {
                 continue;
             }
             let not_drawn = tally.support() == 0 && of_whole.support() > 0;
-            let (value, zero) = zero_for_none(of(if not_drawn { of_whole } else { tally }));
+            let mut tally = if not_drawn && more.is_none() { *of_whole } else { *tally };
+            more.iter().for_each(|more| tally.merge(more));
+            let (value, zero) = zero_for_none(of(&tally));
             labels += 1;
             sum += value.unwrap_or(0.0);
             undefined += zero;

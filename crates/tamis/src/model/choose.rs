@@ -438,7 +438,6 @@ fn decide(
     let share = |mean: f64| if best.mean > 0.0 { mean / best.mean } else { 1.0 };
     let frontier: Vec<FrontierPoint> = same
         .iter()
-        .filter(|t| !t.all)
         .map(|t| FrontierPoint { size: t.size, mean: t.mean, error: t.error, kept: share(t.mean) })
         .collect();
     let size = |t: &Trial| if t.all { "all terms".to_owned() } else { format!("{} terms", t.size) };

@@ -9,7 +9,7 @@ use crate::corpus::{Batches, Document, Part, Peeked, Skipped};
 use crate::counts::Vocabulary;
 use crate::hierarchy::{GivenTaxonomy, Taxonomy};
 use crate::measure::{
-    Ancestry, Average, Beta, Evaluation, EvaluationOptions, LabelRow, Measure, MeasureValue, Resampling, Tally,
+    Ancestry, Average, Beta, Evaluation, EvaluationOptions, Family, LabelRow, Measure, MeasureValue, Resampling, Tally,
 };
 use crate::{Error, Progress, Result};
 
@@ -164,10 +164,13 @@ impl Quality {
     pub fn values(&self) -> Vec<MeasureValue> {
         let values = self.evaluation.values();
         let value_of = |measure| values.iter().find(|v| v.measure == measure).and_then(|v| v.value);
-        let says_more = |v: &&MeasureValue| {
-            !self.both_conventions
-                || !matches!(v.measure.average(), Some(Average::Present | Average::Documents))
-                || v.measure.other_convention().and_then(value_of) != v.value
+        let says_more = |v: &&MeasureValue| match v.measure.average() {
+            _ if !self.both_conventions => true,
+            Some(Average::Present | Average::Documents) => {
+                v.measure.other_convention().and_then(value_of) != v.value
+            }
+            // Where every document is answered, that goes without saying.
+            _ => v.measure != Measure::Answered || v.value < Some(1.0),
         };
         values.iter().filter(says_more).copied().collect()
     }
@@ -278,6 +281,7 @@ struct JudgedPart {
     /// Documents with the most frequent training label.
     with_majority: u64,
     trained_on: SeenTally,
+    probabilities: Vec<f64>,
     /// A document that says which part it is in, where the first ones did not.
     late: Option<String>,
 }
@@ -334,8 +338,20 @@ impl Model {
                     set_up.measures.push(name.parse()?);
                 }
             }
+            // Whether everything is answered belongs beside precision.
+            let at = set_up.measures.iter().position(|m| matches!(m, Measure::Recall(_))).unwrap_or_default();
+            set_up.measures.insert(at, Measure::Answered);
+            if self.calibration.is_some() {
+                set_up.measures.extend([Measure::CalibrationError, Measure::Brier, Measure::LogLoss]);
+            }
         } else {
             set_up.measures.clone_from(&options.measures);
+        }
+        if let Some(m) = set_up.measures.iter().find(|m| m.family() == Family::Probable)
+            && self.calibration.is_none()
+        {
+            let reason = "needs probabilities, and the model has none: fit learns them where it makes folds";
+            return Err(Error::invalid("measures", m, reason));
         }
         let levels = vec![Tally::default(); numbering.taxonomy.as_ref().map_or(0, Taxonomy::height)];
         let mut whole = JudgedPart {
@@ -345,6 +361,7 @@ impl Model {
             without_known_word: 0,
             with_majority: 0,
             trained_on: SeenTally::default(),
+            probabilities: Vec::new(),
             late: None,
         };
         let fresh = whole.evaluation.fresh();
@@ -359,6 +376,7 @@ impl Model {
             without_known_word: 0,
             with_majority: 0,
             trained_on: SeenTally::default(),
+            probabilities: Vec::new(),
             late: None,
         };
         let parts = self.label_batches(Box::new(documents), start, |part: &mut JudgedPart, labeller, document| {
@@ -430,7 +448,11 @@ impl JudgedPart {
         numbering.model.seen.look(document.body.fingerprint(), &mut self.trained_on);
         let found = labeller.label(&document.body);
         self.without_known_word += u64::from(!found.known);
-        self.evaluation.add(found.ranked, found.decided, &truth);
+        let probabilities = numbering.model.calibration.as_ref().map(|calibration| {
+            calibration.all(found.ranked, numbering.model.labels.len(), &mut self.probabilities);
+            self.probabilities.as_slice()
+        });
+        self.evaluation.add_with(found.ranked, found.decided, &truth, probabilities);
         numbering.add_levels(found.decided, &truth, &mut self.levels);
     }
 

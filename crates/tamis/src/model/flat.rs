@@ -106,7 +106,11 @@ pub(super) fn fit(
         // Labels are not decided by thresholds of their own, but the server's page shows what one would do.
         curves = held_out.curves(Beta::ONE);
     }
-    let calibration = options.calibrate.map(|method| Calibration::fit(method, &held_out)).transpose()?;
+    // The scores are there already, so probabilities cost next to nothing.
+    let calibration = match options.calibrate {
+        None if held_out.documents() == 0 => None,
+        method => Some(Calibration::fit(method.unwrap_or_default(), &held_out)?),
+    };
     progress.start("training", None);
     let problem = Problem::new(counts, rows, &terms);
     let fitted = classifier.fit(&problem, progress)?;

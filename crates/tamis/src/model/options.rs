@@ -52,7 +52,7 @@ pub struct FitOptions {
     pub unlabelled: Option<Unlabelled>,
     /// What decides labels; `None`: one label for each document where every training document has one, else thresholds.
     pub threshold: Option<Deciding>,
-    /// Probabilities from held-out scores.
+    /// How probabilities are learned from held-out scores; when not given a sigmoid, where folds are made.
     pub calibrate: Option<CalibrationMethod>,
     /// Folds of the cross-validation that tunes thresholds and measures quality, 0 for none; when not given 5, along a
     /// taxonomy 3.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Answer, How, Model};
 use crate::corpus::{Format, Output};
+use crate::threshold::Threshold;
 use crate::{Error, Result};
 
 /// What stands between the labels of a document in CSV and TSV.
@@ -15,12 +16,17 @@ const BETWEEN_LABELS: &str = ";";
 /// What stands between the nodes of a path in CSV and TSV.
 const BETWEEN_NODES: &str = " > ";
 
+/// What is answered in CSV and TSV where no label can be trusted.
+const NONE_OF_THESE: &str = "none of these";
+
 /// How answers are written: as which format, and with which columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnswerForm {
     format: Format,
     paths: bool,
     scores: bool,
+    /// What stands where a document gets no label.
+    none: &'static str,
 }
 
 impl AnswerForm {
@@ -47,7 +53,9 @@ impl AnswerForm {
             );
             return Err(Error::invalid("format", format, reason));
         }
-        Ok(Self { format, paths: model.taxonomy.is_some(), scores })
+        // Who asks for precision wants to hear it when there is no answer.
+        let none = if matches!(model.thresholds.policy(), Threshold::Precision(_)) { NONE_OF_THESE } else { "" };
+        Ok(Self { format, paths: model.taxonomy.is_some(), scores, none })
     }
 
     fn columns(self) -> Vec<&'static str> {
@@ -86,7 +94,10 @@ impl AnswerForm {
             }
             return;
         }
-        let labels = answer.labels.join(BETWEEN_LABELS);
+        let labels = match answer.labels.as_slice() {
+            [] => self.none.to_owned(),
+            labels => labels.join(BETWEEN_LABELS),
+        };
         let paths = answer
             .paths
             .as_ref()

@@ -2,6 +2,8 @@
 
 mod axis;
 mod corpus_section;
+mod fit_section;
+mod frontier;
 mod model_section;
 mod page;
 mod pipeline_section;
@@ -11,8 +13,10 @@ mod png;
 mod save;
 mod selection_section;
 mod svg;
+mod trust_section;
 
 pub use axis::Axis;
+pub use frontier::Frontier;
 pub use page::{Page, TreeNode};
 pub use plot::{Bar, HeatMap, Point, Series, bars, lines, scatter};
 #[cfg(feature = "png")]

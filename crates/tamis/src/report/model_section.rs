@@ -33,7 +33,8 @@ impl Page {
         self.text(&format!("Measured on {} test documents, with 95 % bootstrap intervals:", evaluation.documents()));
         self.table(&["measure", "value", "95 %"], &rows);
         self.per_label(quality);
-        self.curves(model);
+        self.trust(evaluation)?;
+        self.thresholds_of(model);
         if summary.single_label {
             self.confusion(model, evaluation);
         } else {
@@ -67,7 +68,8 @@ impl Page {
         self.figure("labels-f1", bars("Quality by label", "F1", &all), caption);
     }
 
-    fn curves(&mut self, model: &Model) {
+    /// F against threshold for the most common labels, where labels have thresholds.
+    pub(super) fn thresholds_of(&mut self, model: &Model) {
         if model.thresholds.values().is_none() {
             return;
         }
@@ -89,7 +91,7 @@ impl Page {
         self.figure(
             "thresholds",
             lines("F1 against threshold", &x, &y, &series),
-            "The five most common labels. Each label has its own threshold, at the top of its curve; how flat the top is \
+            "The five most common labels. A label's threshold is at or near the top of its curve; how flat the top is \
              shows how much a slightly wrong threshold would cost.",
         );
     }

@@ -123,7 +123,7 @@ impl Decision {
         use crate::measure::Average::Micro;
         match (measure.family(), self) {
             (Family::Ranked, _) => true,
-            (Family::Hierarchical, _) => false,
+            (Family::Hierarchical | Family::Probable, _) => false,
             (Family::Decided, Self::Policy(policy)) => policy != Threshold::None,
             (Family::Decided, Self::BestRcut) => matches!(
                 measure,
@@ -197,6 +197,9 @@ impl Grid {
     pub(super) fn check(&self) -> std::result::Result<(), (&'static str, String)> {
         if let Some(m) = self.measures.iter().find(|m| m.family() == Family::Hierarchical) {
             return Err(("measures.list", format!("{m} needs a taxonomy, and studies have none")));
+        }
+        if let Some(m) = self.measures.iter().find(|m| m.family() == Family::Probable) {
+            return Err(("measures.list", format!("{m} needs probabilities, and studies have none")));
         }
         for &measure in &self.measures {
             if !self.thresholds.iter().any(|decision| decision.gives(measure)) {

@@ -4,13 +4,16 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::held_out::{HeldOut, Sample};
+use crate::classify::Scored;
 use crate::named::named;
 use crate::{Error, Result};
 
 named! {
     /// How probabilities are learned.
+    #[derive(Default)]
     pub enum CalibrationMethod ("calibration method") {
         /// A sigmoid (Platt 1999, solved as in Lin, Lin & Weng 2007): two numbers a label, good with few positives.
+        #[default]
         Platt = "platt",
         /// The best ascending step function (pool adjacent violators), linear between steps: follows any shape, wants
         /// some hundred positives.
@@ -82,6 +85,17 @@ impl Calibration {
         match &calibrated.shape {
             Shape::Sigmoid { a, b } => sigmoid(-(a * score + b)),
             Shape::Steps { scores, probabilities } => interpolate(scores, probabilities, score),
+        }
+    }
+
+    /// The probabilities of the first so many labels in a document, from its ranked list.
+    pub fn all(&self, ranked: &[Scored], labels: usize, probabilities: &mut Vec<f64>) {
+        probabilities.clear();
+        probabilities.extend((0..labels as u32).map(|label| self.missing(label)));
+        for &Scored { label, score } in ranked {
+            if let Some(p) = probabilities.get_mut(label as usize) {
+                *p = self.probability(label, score);
+            }
         }
     }
 

@@ -146,7 +146,7 @@ impl TryFrom<Stored> for Thresholds {
 
     fn try_from(stored: Stored) -> Result<Self> {
         match (stored.policy, stored.n, stored.values) {
-            (policy @ (Threshold::Scut(_) | Threshold::Pcut(_)), None, Some(values)) => {
+            (policy @ (Threshold::Scut(_) | Threshold::Pcut(_) | Threshold::Precision(_)), None, Some(values)) => {
                 Self::by_label(policy, values.into_iter().map(|v| v.unwrap_or(f64::INFINITY)).collect())
             }
             (policy @ Threshold::Rcut(_), Some(n), None) if n > 0 => Ok(Self::top(policy, n)),

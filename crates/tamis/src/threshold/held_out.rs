@@ -62,6 +62,15 @@ impl Sample {
     pub(super) fn all_positives(&self) -> u64 {
         self.positives.len() as u64 + self.missing
     }
+
+    /// Adds the scores of another label or fold.
+    pub(super) fn append(&mut self, other: Self) {
+        self.positives.extend(other.positives);
+        self.negatives.extend(other.negatives);
+        self.missing += other.missing;
+        self.documents += other.documents;
+        self.folds_left_out += other.folds_left_out;
+    }
 }
 
 /// Pushes with an eighth of slack instead of doubling: these lists are most of the memory.
@@ -180,21 +189,33 @@ impl HeldOut {
     }
 
     fn gather(&self, label: u32, takes_part: impl Fn(&Column) -> bool) -> Sample {
+        let mut sample = Sample::default();
+        self.by_fold(label, takes_part).for_each(|fold| sample.append(fold));
+        sample
+    }
+
+    /// As [`sample`](Self::sample), fold by fold; a fold that does not take part is empty.
+    pub(super) fn fold_samples(&self, label: u32) -> Vec<Sample> {
+        self.by_fold(label, |_| true).collect()
+    }
+
+    fn by_fold(&self, label: u32, takes_part: impl Fn(&Column) -> bool) -> impl Iterator<Item = Sample> {
         let all = self.positives(label);
         let several = self.folds.iter().filter(|fold| fold.documents > 0).count() > 1;
-        let mut sample = Sample::default();
-        for (fold, column) in self.columns(label) {
+        self.columns(label).map(move |(fold, column)| {
             let was_trained = !several || all > column.all_positives();
             if was_trained && takes_part(column) {
-                sample.positives.extend_from_slice(&column.positives);
-                sample.negatives.extend_from_slice(&column.negatives);
-                sample.missing += column.missing;
-                sample.documents += fold.documents;
+                Sample {
+                    positives: column.positives.clone(),
+                    negatives: column.negatives.clone(),
+                    missing: column.missing,
+                    documents: fold.documents,
+                    folds_left_out: 0,
+                }
             } else {
-                sample.folds_left_out += u32::from(fold.documents > 0);
+                Sample { folds_left_out: u32::from(fold.documents > 0), ..Sample::default() }
             }
-        }
-        sample
+        })
     }
 
     /// The number of top labels that maximises micro-averaged F_β, and that F; the smallest when several do. At least 1.

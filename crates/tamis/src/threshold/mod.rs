@@ -6,13 +6,16 @@
 mod calibration;
 mod curve;
 mod decide;
+mod expression;
+mod goal;
 mod held_out;
 mod policy;
+mod precision;
 mod tune;
 
 pub use calibration::{Calibration, CalibrationMethod};
 pub use curve::{CurvePoint, ThresholdCurve};
 pub use decide::Thresholds;
 pub use held_out::HeldOut;
-pub use policy::{Pcut, Rcut, Scut, Threshold};
+pub use policy::{Goal, Pcut, Precision, Rcut, Scut, Threshold};
 pub use tune::{ThresholdReport, Tuned};

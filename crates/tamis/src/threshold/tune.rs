@@ -3,10 +3,12 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::curve::{ThresholdCurve, best_cut, cuts, threshold_below};
+use super::curve::{Cut, ThresholdCurve, best_cut, cuts, threshold_below};
 use super::decide::Thresholds;
+use super::goal::{self, Found, Unit};
 use super::held_out::{HeldOut, Sample};
-use super::policy::{Rcut, Scut, Threshold};
+use super::policy::{Goal, Rcut, Scut, Threshold};
+use super::precision::trusted;
 use crate::measure::{Beta, Tally};
 use crate::{Error, Result};
 
@@ -15,7 +17,7 @@ use crate::{Error, Result};
 pub struct Tuned {
     /// They decide.
     pub thresholds: Thresholds,
-    /// For `scut` and `pcut`: F against threshold, one for each label.
+    /// For `scut`, `pcut` and `precision`: F against threshold, one for each label.
     pub curves: Vec<ThresholdCurve>,
     /// How the tuning went.
     pub report: ThresholdReport,
@@ -35,8 +37,11 @@ pub struct ThresholdReport {
     pub unreachable: Vec<u32>,
     /// Labels that share a threshold because they are rare.
     pub shared: Vec<u32>,
-    /// Labels silenced by `fbr`.
+    /// Labels silenced by `fbr`, or by a goal that nothing right they add is worth their mistakes: no held-out document got them.
     pub silenced: Vec<u32>,
+    /// Labels that `precision` cannot be sure of: never assigned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distrusted: Vec<u32>,
     /// Pairs of label and fold left out because the label has no positive there.
     pub folds_left_out: u64,
     /// Micro-averaged F_β over the documents tuned on (before `min` adds labels).
@@ -59,6 +64,7 @@ impl Threshold {
             unreachable: Vec::new(),
             shared: Vec::new(),
             silenced: Vec::new(),
+            distrusted: Vec::new(),
             folds_left_out: 0,
             f_micro: 0.0,
             f_macro: 0.0,
@@ -80,6 +86,12 @@ impl Threshold {
                     label.threshold = pcut_threshold(sample, pcut.x * prior);
                 });
             }),
+            Self::Precision(asked) => by_label(*self, held_out, Beta::ONE, untouched, |labels| {
+                labels.par_iter_mut().filter(|label| label.positives > 0).for_each(|label| {
+                    label.threshold = trusted(&held_out.sample(label.curve.label), &asked);
+                    label.distrusted = label.threshold.is_none() && label.curve.best.is_some();
+                });
+            }),
             _ => Ok(Tuned { thresholds: Thresholds::untuned(*self)?, curves: Vec::new(), report: untouched }),
         }
     }
@@ -94,9 +106,10 @@ struct Label {
     folds_left_out: u32,
     shared: bool,
     silenced: bool,
+    distrusted: bool,
 }
 
-/// What `scut` and `pcut` have in common: curves for all labels, then a threshold for each, then the report.
+/// What policies with a threshold for each label have in common: curves for all labels, then a threshold for each, then the report.
 fn by_label(
     policy: Threshold,
     held_out: &HeldOut,
@@ -110,7 +123,7 @@ fn by_label(
             let curve = held_out.curve(label, beta);
             let folds_left_out = held_out.tuning_sample(label).folds_left_out;
             let positives = held_out.positives(label);
-            Label { curve, positives, threshold: None, folds_left_out, shared: false, silenced: false }
+            Label { curve, positives, threshold: None, folds_left_out, shared: false, silenced: false, distrusted: false }
         })
         .collect();
     set_thresholds(&mut labels);
@@ -131,9 +144,10 @@ fn by_label(
     let report = ThresholdReport {
         without_positives: those(&|l| l.positives == 0),
         untunable: those(&|l| l.positives > 0 && l.curve.positives == 0 && !l.shared),
-        unreachable: those(&|l| l.curve.positives > 0 && l.threshold.is_none()),
+        unreachable: those(&|l| l.curve.positives > 0 && l.threshold.is_none() && !l.distrusted),
         shared: those(&|l| l.shared),
         silenced: those(&|l| l.silenced),
+        distrusted: those(&|l| l.distrusted),
         folds_left_out: labels.iter().map(|l| u64::from(l.folds_left_out)).sum(),
         f_micro: all.f(beta).unwrap_or(0.0),
         f_macro: if with_positives == 0 { 0.0 } else { sum / with_positives as f64 },
@@ -155,29 +169,65 @@ fn tally(held_out: &HeldOut, label: &Label) -> Tally {
 }
 
 fn scut_all(scut: &Scut, held_out: &HeldOut, labels: &mut [Label]) {
-    let mut rare = Sample::default();
-    for label in labels.iter_mut().filter(|l| (1..u64::from(scut.rare)).contains(&l.positives)) {
-        label.shared = true;
-        let own = held_out.tuning_sample(label.curve.label);
-        rare.positives.extend(own.positives);
-        rare.negatives.extend(own.negatives);
-        rare.missing += own.missing;
+    let is_rare = |label: &Label| (1..u64::from(scut.rare)).contains(&label.positives);
+    labels.iter_mut().filter(|label| is_rare(label)).for_each(|label| label.shared = true);
+    match scut.goal {
+        Goal::Macro => each_alone(scut, held_out, labels),
+        Goal::Micro => together(held_out, labels, |units| goal::micro(units, scut.beta)),
+        Goal::Both => together(held_out, labels, |units| goal::both(units, scut.beta)),
     }
-    let shared = best_cut(&cuts(&rare), rare.all_positives(), scut.beta).map(|cut| cut.threshold);
-    labels.par_iter_mut().for_each(|label| {
-        if label.shared {
-            label.threshold = shared;
-            return;
-        }
-        let Some(best) = label.curve.best else { return };
-        label.threshold = Some(best.threshold);
-        if f64::from(best.f) < scut.fbr {
-            let sample = held_out.tuning_sample(label.curve.label);
+    labels.par_iter_mut().filter(|label| !label.shared).for_each(|label| {
+        let Some(threshold) = label.threshold else { return };
+        let sample = held_out.tuning_sample(label.curve.label);
+        let reach = |scores: &[f32]| scores.iter().filter(|&&s| f64::from(s) >= threshold).count() as u64;
+        let cut = Cut { threshold, right: reach(&sample.positives), wrong: reach(&sample.negatives) };
+        if cut.f(sample.all_positives(), scut.beta) < scut.fbr {
             let highest = sample.positives.iter().chain(&sample.negatives).copied().max_by(f32::total_cmp);
             label.threshold = highest.map(f64::from);
             label.silenced = true;
         }
     });
+}
+
+/// The best threshold of each label by its own F_β, and that of all rare ones by theirs.
+fn each_alone(scut: &Scut, held_out: &HeldOut, labels: &mut [Label]) {
+    let mut rare = Sample::default();
+    for label in labels.iter().filter(|label| label.shared) {
+        rare.append(held_out.tuning_sample(label.curve.label));
+    }
+    let shared = best_cut(&cuts(&rare), rare.all_positives(), scut.beta).map(|cut| cut.threshold);
+    for label in labels {
+        label.threshold = if label.shared { shared } else { label.curve.best.map(|best| best.threshold) };
+    }
+}
+
+/// Thresholds that are found together, for labels that any threshold finds.
+fn together(held_out: &HeldOut, labels: &mut [Label], find: impl FnOnce(&[Unit]) -> Vec<Option<Found>>) {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let rare: Vec<usize> = (0..labels.len()).filter(|&at| labels[at].shared).collect();
+    groups.extend((0..labels.len()).filter(|&at| !labels[at].shared && labels[at].positives > 0).map(|at| vec![at]));
+    groups.extend((!rare.is_empty()).then_some(rare));
+    let unit = |group: &Vec<usize>| {
+        let mut unit = Unit::default();
+        for &at in group {
+            unit.labels += 1;
+            unit.positives += labels[at].positives;
+            let folds = held_out.fold_samples(labels[at].curve.label);
+            unit.folds.resize_with(unit.folds.len().max(folds.len()), Sample::default);
+            unit.folds.iter_mut().zip(folds).for_each(|(all, own)| all.append(own));
+        }
+        unit
+    };
+    let units: Vec<Unit> = groups.par_iter().map(unit).collect();
+    for (group, found) in groups.iter().zip(find(&units)) {
+        for &at in group {
+            let label = &mut labels[at];
+            // Without a positive document that a classifier was trained for, no threshold means anything.
+            let tunable = label.shared || label.curve.best.is_some();
+            label.threshold = found.filter(|_| tunable).map(|found| found.threshold);
+            label.silenced = tunable && found.is_some_and(|found| found.silent);
+        }
+    }
 }
 
 /// The threshold that gives a label this share of the documents. Documents with equal scores are not told apart:

@@ -77,9 +77,35 @@ pub fn sign_test_of(a: &[f64], b: &[f64]) -> Result<SignTest> {
     Ok(SignTest { ties: d.len() as u64 - wins - losses, ..sign_test(wins, losses) })
 }
 
-/// `P(X ≥ k)`, X binomial with n trials and ½: the regularised incomplete beta function `I_½(k, n−k+1)`.
+/// `P(X ≥ k)`, X binomial with n trials and ½.
 fn at_least(k: u64, n: u64) -> f64 {
-    if k == 0 { 1.0 } else { beta_reg(k as f64, (n - k + 1) as f64, 0.5).clamp(0.0, 1.0) }
+    binomial_at_least(k, n, 0.5)
+}
+
+/// `P(X ≥ k)`, X binomial with n trials and probability p: the regularised incomplete beta function `I_p(k, n−k+1)`.
+pub fn binomial_at_least(k: u64, n: u64, p: f64) -> f64 {
+    match k {
+        0 => 1.0,
+        k if k > n => 0.0,
+        k => beta_reg(k as f64, (n - k + 1) as f64, p.clamp(0.0, 1.0)).clamp(0.0, 1.0),
+    }
+}
+
+/// The interval of a share, k of n, that covers the true one at least so often, whatever it is (Clopper & Pearson 1934).
+pub fn clopper_pearson(k: u64, n: u64, level: f64) -> (f64, f64) {
+    let tail = (1.0 - level) / 2.0;
+    // The tail rises with p, so halving finds where it meets the bound, to the last bit.
+    let meets = |reaches: &dyn Fn(f64) -> bool| {
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..64 {
+            let middle = f64::midpoint(low, high);
+            *(if reaches(middle) { &mut high } else { &mut low }) = middle;
+        }
+        f64::midpoint(low, high)
+    };
+    let low = if k == 0 { 0.0 } else { meets(&|p| binomial_at_least(k, n, p) >= tail) };
+    let high = if k >= n { 1.0 } else { meets(&|p| binomial_at_least(k + 1, n, p) >= 1.0 - tail) };
+    (low, high)
 }
 
 /// Holm's step-down correction (Holm 1979): adjusted p-values, in the order given. Reject those not above the level.
@@ -107,6 +133,24 @@ mod tests {
         assert_eq!(sign_test(0, 0).p_two_sided, 1.0);
         assert!((sign_test(0, 4).p_one_sided - 1.0).abs() < 1e-12);
         assert!((sign_test(4, 0).p_one_sided - 1.0 / 16.0).abs() < 1e-12);
+    }
+
+    /// SciPy 1.17: `binomtest(k, n).proportion_ci(level, method="exact")`.
+    #[test]
+    fn clopper_pearson_as_in_scipy() {
+        let cases: [(u64, u64, f64, f64, f64); 7] = [
+            (0, 10, 0.95, 0.0, 0.308_497_107_818_762_94),
+            (10, 10, 0.95, 0.691_502_892_181_237_1, 1.0),
+            (3, 10, 0.95, 0.066_739_511_177_734_47, 0.652_452_850_060_008),
+            (95, 100, 0.9, 0.897_746_622_356_725_5, 0.980_094_436_338_235_7),
+            (1, 1, 0.8, 0.099_999_999_999_999_98, 1.0),
+            (49_990, 50_000, 0.99, 0.999_572_092_226_100_8, 0.999_925_657_629_675_4),
+            (1, 100_000, 0.95, 2.531_784_274_393_282_6e-07, 5.571_516_034_432_556e-05),
+        ];
+        for (k, n, level, low, high) in cases {
+            let found = clopper_pearson(k, n, level);
+            assert!((found.0 - low).abs() < 1e-9 && (found.1 - high).abs() < 1e-9, "{k} of {n}: {found:?}");
+        }
     }
 
     #[test]
