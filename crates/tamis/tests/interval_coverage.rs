@@ -26,7 +26,8 @@ impl World {
 
     /// A test part, judged.
     fn draw(&self, documents: usize, rng: &mut ChaCha8Rng) -> Evaluation {
-        let options = EvaluationOptions { measures: measures(), labels: self.labels.len(), ..EvaluationOptions::default() };
+        let options =
+            EvaluationOptions { measures: measures(), labels: self.labels.len(), ..EvaluationOptions::default() };
         let mut evaluation = Evaluation::new(options).unwrap();
         for _ in 0..documents {
             let (mut truth, mut decided) = (Vec::new(), Vec::new());
@@ -82,7 +83,9 @@ fn intervals_hold_with_rare_labels() {
 #[test]
 #[ignore = "minutes; the table of method 8"]
 fn coverage_of_all_intervals() {
-    for (documents, labels, least) in [(500, 6, 0.1), (1000, 20, 0.02), (300, 20, 0.01), (1000, 90, 0.0005), (3000, 90, 0.0004)] {
+    for (documents, labels, least) in
+        [(500, 6, 0.1), (1000, 20, 0.02), (300, 20, 0.01), (1000, 90, 0.0005), (3000, 90, 0.0004)]
+    {
         let found = World::new(labels, 0.3, least).coverage(documents, 400, 500, 9);
         let found: Vec<String> = found.iter().map(|(m, held)| format!("{m} {held:.3}")).collect();
         println!("{documents} documents, {labels} labels down to {least}: {}", found.join(", "));

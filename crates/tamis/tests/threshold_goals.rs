@@ -82,8 +82,7 @@ fn micro_macro(documents: &Documents, labels: usize) -> Vec<Option<f64>> {
         let folds = trained_folds(documents, label);
         let (mut chosen, mut sum) = (pot, 0.0);
         for &fold in &folds {
-            let mut scores: Vec<f64> =
-                documents.iter().filter(|d| d.0 == fold).map(|d| score(d.1[label])).collect();
+            let mut scores: Vec<f64> = documents.iter().filter(|d| d.0 == fold).map(|d| score(d.1[label])).collect();
             scores.sort_by(f64::total_cmp);
             scores.dedup();
             let mut candidates = vec![scores[0].next_down()];
@@ -200,7 +199,8 @@ fn micro_and_macro_as_in_libmultilabel() {
 fn precision_names_what_it_cannot_trust() {
     let mut held_out = HeldOut::new(3);
     for i in 0..600u32 {
-        let score = |label: u32| f64::from(i.wrapping_mul(2_654_435_761).rotate_left(label * 7) >> 8) / f64::from(1 << 24);
+        let score =
+            |label: u32| f64::from(i.wrapping_mul(2_654_435_761).rotate_left(label * 7) >> 8) / f64::from(1 << 24);
         let mut ranked: Vec<Scored> = (0..3).map(|label| Scored { label, score: score(label) }).collect();
         ranked.sort_by(Scored::better_first);
         let mut truth = Vec::new();
@@ -223,7 +223,10 @@ fn precision_names_what_it_cannot_trust() {
 fn policies_on_training_documents() {
     let Some(root) = std::env::var_os("TAMIS_DATA").map(PathBuf::from) else { panic!("set TAMIS_DATA") };
     let wanted = std::env::var("TAMIS_CORPUS").unwrap_or_default();
-    for path in ["reuters21578", "rcv1/rcv1-15k-counts.svm", "advisories/advisories.jsonl"].into_iter().filter(|path| path.contains(&wanted)) {
+    for path in ["reuters21578", "rcv1/rcv1-15k-counts.svm", "advisories/advisories.jsonl"]
+        .into_iter()
+        .filter(|path| path.contains(&wanted))
+    {
         let corpus = open(&[root.join(path)], &ReadOptions::default()).unwrap();
         let (counts, _) = count(corpus.batches().unwrap(), &CountOptions::default(), &tamis::Silent).unwrap();
         // A random fifth of RCV1 and the newest advisories are test documents elsewhere: of both, some others will do.
@@ -232,7 +235,9 @@ fn policies_on_training_documents() {
                 let plan = SplitPlan::Random { test: 0.2, times: 1 };
                 plan.splits(&counts, 1).unwrap().remove(0).train.into_iter().step_by(2).collect()
             }
-            Some(_) => SplitPlan::Newest(0.2).splits(&counts, 1).unwrap().remove(0).train.into_iter().step_by(7).collect(),
+            Some(_) => {
+                SplitPlan::Newest(0.2).splits(&counts, 1).unwrap().remove(0).train.into_iter().step_by(7).collect()
+            }
             None => counts.training(),
         };
         for classifier in ["svm", "svm(vectors=tfidf*rf)"] {

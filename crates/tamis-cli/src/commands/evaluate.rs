@@ -58,7 +58,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     if let Some(path) = &args.report {
         keep_apart(&args.corpus.iter().chain([&args.model]).map(PathBuf::as_path).collect::<Vec<_>>(), &[path])?;
         let lead = format!("{} documents that it was asked about.", grouped(quality.evaluation.documents()));
-        Page::new(&args.model.display().to_string(), &lead).model(&model, &quality)?.taxonomy(&model, &quality)?.save(path)?;
+        Page::new(&args.model.display().to_string(), &lead)
+            .model(&model, &quality)?
+            .taxonomy(&model, &quality)?
+            .save(path)?;
     }
     let report = quality.report(args.per_label, args.intervals.then_some(&resampling))?;
     if !report.never_decided.is_empty() {

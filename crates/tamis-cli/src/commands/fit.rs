@@ -84,7 +84,8 @@ fn size(text: &str) -> tamis::Result<Wanted> {
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
-    let outputs: Vec<&Path> = [Some(&args.output), args.report.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
+    let outputs: Vec<&Path> =
+        [Some(&args.output), args.report.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
     keep_apart(&args.corpus.paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &outputs)?;
     let mut options = FitOptions {
         by: args.by,

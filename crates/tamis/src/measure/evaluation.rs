@@ -6,9 +6,7 @@ use super::assignment::{CoOccurrence, Confusion, Tally, compare};
 use super::document::{Judged, document_value};
 use super::hierarchical::{Ancestry, HierarchicalTally};
 use super::probability::{Confidence, Reliability};
-use super::totals::{
-    LAST_LABEL, Layout, MeasureValue, Record, Totals, event, is_document_wise, of_event, takes_part,
-};
+use super::totals::{LAST_LABEL, Layout, MeasureValue, Record, Totals, event, is_document_wise, of_event, takes_part};
 use super::{Beta, Family, Measure};
 use crate::classify::Scored;
 use crate::{Error, Result};
@@ -202,13 +200,7 @@ impl Evaluation {
     }
 
     /// The same, with the probability of every label the model knows, where there are any.
-    pub fn add_with(
-        &mut self,
-        ranked: &[Scored],
-        decided: &[u32],
-        truth: &[u32],
-        probabilities: Option<&[f64]>,
-    ) {
+    pub fn add_with(&mut self, ranked: &[Scored], decided: &[u32], truth: &[u32], probabilities: Option<&[f64]>) {
         let mut buffers = std::mem::take(&mut self.buffers);
         let Buffers { values, events, decided: decided_buffer, truth: truth_buffer, closures } = &mut buffers;
         let decided = ascending(decided, decided_buffer);
@@ -222,13 +214,12 @@ impl Evaluation {
         });
         let judged = Judged { ranked, truth, own: &own, labels: self.layout.labels, probabilities };
         values.clear();
-        values.extend(self.layout.document_wise.iter().map(|&measure| {
-            if takes_part(measure, own.support()) {
-                document_value(measure, judged)
-            } else {
-                0.0
-            }
-        }));
+        values.extend(
+            self.layout
+                .document_wise
+                .iter()
+                .map(|&measure| if takes_part(measure, own.support()) { document_value(measure, judged) } else { 0.0 }),
+        );
         let hierarchical = match &self.ancestry {
             Some(ancestry) => HierarchicalTally::of(ancestry, decided, truth, closures),
             None => HierarchicalTally::default(),

@@ -11,12 +11,10 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::costs::{found, paths};
-use super::fit::check;
-use crate::classify::sweep::{Prefixes, Task};
+use super::heat::{Candidate, Heat, View};
 use crate::classify::{ClassifierSpec, SvmOptions};
-use crate::counts::{Contingency, Counts, CrossValidation, Split};
-use crate::features::{Selector, rank_all};
+use crate::counts::Counts;
+use crate::features::Selector;
 use crate::named::named;
 use crate::terms::TextOptions;
 use crate::{Error, Progress, Result};
@@ -121,6 +119,8 @@ impl ChooseOptions {
 pub struct Trial {
     /// Documents it was tried on.
     pub documents: usize,
+    /// Folds they were parted into.
+    pub folds: usize,
     /// Terms expression.
     pub terms: String,
     /// Classifier.
@@ -169,234 +169,221 @@ pub struct Choice {
     pub reasons: Vec<String>,
 }
 
-/// How terms and classifier are set for a trial.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Candidate {
-    /// Number of the view.
-    pub(super) view: usize,
-    pub(super) classifier: ClassifierSpec,
+named! {
+    /// What a heat of a search is for.
+    pub enum Stage ("stage of a search") {
+        /// All candidates on few documents.
+        Choosing = "choosing",
+        /// The best of them on more.
+        Comparing = "comparing the best",
+        /// The best one with fewer and fewer terms.
+        Walking = "walking sizes",
+        /// C once more on many documents.
+        Cost = "setting C",
+    }
 }
 
-/// The documents of a heat.
-struct Heat<'a> {
+/// One heat of a search, before it is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeatPlan {
+    /// What it is for.
+    pub stage: Stage,
+    /// Documents.
+    pub documents: usize,
+    /// Folds.
+    pub folds: usize,
+    /// Candidates: terms and classifiers with their settings.
+    pub candidates: usize,
+    /// Selectors of each.
+    pub selectors: usize,
+    /// Numbers of terms of each.
+    pub sizes: usize,
+}
+
+/// A search that is about to begin.
+struct Search<'a> {
     counts: &'a Counts,
-    rows: Vec<usize>,
     options: &'a ChooseOptions,
-    views: &'a [View],
+    /// Documents in the order in which heats take them.
+    sample: Vec<usize>,
+    views: Vec<View>,
+    candidates: Vec<Candidate>,
+    /// The size at which candidates compete.
+    fixed: usize,
+    sizes: Vec<usize>,
+    walking: Vec<Selector>,
+    /// Whether documents are held out by a validation part.
+    validated: bool,
 }
 
-/// Terms that compete: all that were counted, or those of narrower options.
-struct View {
-    text: TextOptions,
-    /// Whether it has each term; empty where it has all.
-    has: Vec<bool>,
-}
-
-impl View {
-    /// What was counted, narrower views first.
-    fn all(counts: &Counts, narrow: bool) -> Result<Vec<Self>> {
-        let texts = if narrow { counts.text.narrower() } else { vec![(*counts.text).clone()] };
-        let view = |text: TextOptions| {
-            let has = if text == *counts.text {
-                Vec::new()
-            } else {
-                let also = counts.text.also_in(&text, counts.vocabulary.iter())?;
-                also.iter().map(Option::is_some).collect()
-            };
-            Ok(Self { text, has })
+impl<'a> Search<'a> {
+    fn new(counts: &'a Counts, rows: &[usize], options: &'a ChooseOptions) -> Result<Self> {
+        let mut sample: Vec<usize> =
+            rows.iter().copied().filter(|&r| !counts.assignments.range(r).is_empty()).collect();
+        // Where all of them have the same labels, those without any are what they must be told from.
+        let labels = |row: usize| counts.assignments.row_indices(row);
+        if sample.windows(2).all(|w| labels(w[0]) == labels(w[1])) {
+            sample = rows.to_vec();
+        }
+        sample.shuffle(&mut ChaCha8Rng::seed_from_u64(options.seed));
+        let views = View::all(counts, options.narrow)?;
+        let each = |view| options.classifiers.iter().cloned().map(move |classifier| Candidate { view, classifier });
+        let candidates = (0..views.len()).flat_map(each).collect();
+        // A size that was given is the size at which candidates compete.
+        let (fixed, sizes) = match options.sizes.as_slice() {
+            [size] => (*size, vec![*size]),
+            sizes => (usize::MAX, sizes.iter().copied().chain([usize::MAX]).collect()),
         };
-        texts.into_iter().map(view).collect()
+        let walking = walking(options, sample.len());
+        let validated = !counts.validation_for(rows).is_empty();
+        Ok(Self { counts, options, sample, views, candidates, fixed, sizes, walking, validated })
     }
 
-    fn terms(&self, ranked: &[u32]) -> Vec<u32> {
-        if self.has.is_empty() {
-            return ranked.to_vec();
+    /// Folds of the heats that decide. The fewer documents there are, the more their draw weighs, and the cheaper folds are.
+    fn finals(&self) -> usize {
+        match self.sample.len() {
+            0..=3000 => 10.max(self.options.folds),
+            3001..=12_000 => 5.max(self.options.folds),
+            _ => self.options.folds,
         }
-        ranked.iter().copied().filter(|&t| self.has[t as usize]).collect()
     }
-}
 
-impl Heat<'_> {
-    /// Trials of the candidates at the given sizes (`usize::MAX` for all) of the given selectors.
-    fn run(
-        &self,
-        stage: &str,
-        candidates: &[Candidate],
-        selectors: &[Selector],
-        sizes: &[usize],
-        progress: &dyn Progress,
-    ) -> Result<Vec<Trial>> {
-        let Self { counts, options, .. } = *self;
-        // values[candidate][selector][size] over folds.
-        let mut values = vec![vec![vec![Vec::new(); sizes.len()]; selectors.len()]; candidates.len()];
-        let mut longest = vec![vec![0; selectors.len()]; candidates.len()];
-        let folds = folds(counts, &self.rows, options);
-        let groups = paths(candidates, sizes.len());
-        let steps = (candidates.len() * selectors.len()) as u64;
-        folds.run(stage, steps, progress, |_, Split { train, test }| {
-            let task = Task { counts, train, test };
-            let table = Contingency::of_rows(counts, train);
-            for (s, ranking) in rank_all(selectors, &table)?.iter().enumerate() {
-                for group in &groups {
-                    if progress.cancelled() {
-                        return Err(Error::Interrupted);
-                    }
-                    let terms = self.views[candidates[group[0]].view].terms(ranking.terms());
-                    for &c in group {
-                        longest[c][s] = terms.len().max(longest[c][s]);
-                    }
-                    // Sizes beyond the terms are all the same size, and are walked once.
-                    let mut real: Vec<usize> = sizes.iter().map(|&size| size.min(terms.len())).collect();
-                    real.dedup();
-                    let prefixes = Prefixes { terms, sizes: real };
-                    for (&c, found) in group.iter().zip(found(candidates, group, task, &prefixes, progress)?) {
-                        for (at, all) in values[c][s].iter_mut().enumerate() {
-                            all.extend(found.get(at).or(found.last()));
-                        }
-                    }
-                    progress.add(group.len() as u64);
-                }
-            }
-            Ok(())
-        })?;
+    fn heat(&self, documents: usize, folds: usize) -> Heat<'_> {
+        let mut rows = self.sample[..documents.min(self.sample.len())].to_vec();
+        rows.sort_unstable();
+        let folds = folds.min(rows.len());
+        Heat { counts: self.counts, rows, folds, seed: self.options.seed, views: &self.views }
+    }
+
+    /// Whether there are documents enough to compare anything on.
+    fn is_possible(&self) -> Result<bool> {
+        let Self { options, sample, .. } = self;
+        Ok(sample.len() >= 2 * options.folds && self.heat(sample.len(), options.folds).is_learnable()?)
+    }
+
+    /// The heats to come. What the last one does depends on who wins.
+    fn heats(&self) -> Vec<HeatPlan> {
+        let Self { options, .. } = self;
+        let plan = |stage, documents: usize, folds, candidates, selectors, sizes| HeatPlan {
+            stage,
+            documents: documents.min(self.sample.len()),
+            folds,
+            candidates,
+            selectors,
+            sizes,
+        };
+        let mut heats = Vec::new();
+        if self.candidates.len() > options.finalists {
+            heats.push(plan(Stage::Choosing, options.few, options.folds, self.candidates.len(), 1, 1));
+        }
+        if self.candidates.len() > 1 {
+            let finalists = self.candidates.len().min(options.finalists);
+            heats.push(plan(Stage::Comparing, options.documents, self.finals(), finalists, 1, 1));
+        }
+        let (selectors, sizes) = (self.walking.len(), self.sizes.len());
+        heats.push(plan(Stage::Walking, options.documents, self.finals().min(5), 1, selectors, sizes));
+        if options.classifiers.len() > 1 && self.sample.len().min(options.refined) > options.documents {
+            heats.push(plan(Stage::Cost, options.refined, options.folds, 3, 1, 1));
+        }
+        heats
+    }
+
+    fn run(&self, progress: &dyn Progress) -> Result<Choice> {
+        let Self { options, views, .. } = self;
+        let cutting = &options.selectors[..1];
+        let mut candidates = self.candidates.clone();
         let mut trials = Vec::new();
-        for (c, candidate) in candidates.iter().enumerate() {
-            for (s, selector) in selectors.iter().enumerate() {
-                for (at, &size) in sizes.iter().enumerate() {
-                    let most = longest[c][s];
-                    // A size beyond all terms is all terms, and those are there once.
-                    if sizes.len() > 1 && size != usize::MAX && size >= most {
-                        continue;
+        let mut choice: Option<Choice> = None;
+        for plan in self.heats() {
+            let heat = self.heat(plan.documents, plan.folds);
+            match plan.stage {
+                Stage::Choosing | Stage::Comparing => {
+                    let most = if plan.stage == Stage::Choosing { options.finalists } else { 1 };
+                    let found = heat.run(plan.stage, &candidates, cutting, &[self.fixed], progress)?;
+                    candidates = best_of(&candidates, &found, most);
+                    trials.extend(found);
+                }
+                Stage::Walking => {
+                    let walked = heat.run(plan.stage, &candidates, &self.walking, &self.sizes, progress)?;
+                    trials.extend(walked.iter().cloned());
+                    let winner = candidates.first().ok_or_else(|| Error::data("no candidate to choose from"))?;
+                    let view = Some(&views[winner.view]).filter(|view| !view.has.is_empty());
+                    let terms = view.map(|view| view.text.clone());
+                    choice = Some(decide(winner, terms, std::mem::take(&mut trials), walked, options, self.validated)?);
+                }
+                Stage::Cost => {
+                    if let (Some(choice), Some(winner)) = (&mut choice, candidates.first()) {
+                        set_cost(choice, winner, &heat, plan.stage, progress)?;
                     }
-                    let (mean, error) = mean_and_error(&values[c][s][at]);
-                    trials.push(Trial {
-                        documents: self.rows.len(),
-                        terms: self.views[candidate.view].text.to_string(),
-                        classifier: candidate.classifier.clone(),
-                        selector: selector.to_string(),
-                        size: size.min(most),
-                        all: size >= most,
-                        mean,
-                        error,
-                    });
                 }
             }
         }
-        Ok(trials)
+        choice.ok_or_else(|| Error::data("no candidate to choose from"))
+    }
+
+    /// What is taken where nothing can be compared: the first classifier on all words.
+    fn untried(&self) -> Result<Choice> {
+        let Self { options, .. } = self;
+        let classifier = options.classifiers.first().ok_or_else(|| Error::data("no candidate to choose from"))?.clone();
+        let selector = match options.selectors.as_slice() {
+            [given] => given.clone(),
+            // A cut might leave no word of so few documents.
+            _ => "chi2max".parse()?,
+        };
+        let size = match options.sizes.as_slice() {
+            [size] => Some(*size),
+            _ => None,
+        };
+        let reason = format!(
+            "{} labelled documents are too few to compare candidates on: {classifier} on {} is taken.",
+            self.sample.len(),
+            size.map_or("all terms".to_owned(), |size| format!("{size} terms of {selector}"))
+        );
+        Ok(Choice {
+            terms: self.views.first().filter(|view| !view.has.is_empty()).map(|view| view.text.clone()),
+            classifier,
+            selector,
+            size,
+            trials: Vec::new(),
+            frontier: Vec::new(),
+            reasons: vec![reason],
+        })
     }
 }
 
-/// Fewer documents than this are few.
-const FEW: usize = 300;
-
-/// Folds of a heat. Few documents are stratified: drawn at random, a fold might leave no document of a label to learn from.
-fn folds<'a>(counts: &'a Counts, rows: &'a [usize], options: &ChooseOptions) -> CrossValidation<'a> {
-    if rows.len() < FEW {
-        CrossValidation::stratified(counts, rows, options.folds, options.seed)
-    } else {
-        CrossValidation::random(counts, rows, options.folds, options.seed)
-    }
-}
-
-/// Whether each fold leaves something to be learned.
-fn learnable(counts: &Counts, rows: &[usize], options: &ChooseOptions) -> Result<bool> {
-    Ok(folds(counts, rows, options).splits()?.iter().all(|split| check(counts, &split.train).is_ok()))
-}
-
-/// What is taken where nothing can be compared: the first classifier on all terms.
-fn too_few(documents: usize, options: &ChooseOptions) -> Result<Choice> {
-    let classifier = options.classifiers.first().ok_or_else(|| Error::data("no candidate to choose from"))?.clone();
-    let selector = match options.selectors.as_slice() {
-        [given] => given.clone(),
-        // A cut might leave no word of so few documents.
-        _ => "chi2max".parse()?,
+/// Sets C once more, on more documents: the more there are, the smaller it should be.
+fn set_cost(
+    choice: &mut Choice,
+    winner: &Candidate,
+    heat: &Heat<'_>,
+    stage: Stage,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let ClassifierSpec::Svm(svm) = &choice.classifier else { return Ok(()) };
+    let lower = |share: f64| {
+        let c = format!("{:.1e}", svm.c * share).parse().unwrap_or(svm.c);
+        Candidate { view: winner.view, classifier: ClassifierSpec::Svm(SvmOptions { c, ..svm.clone() }) }
     };
-    let size = match options.sizes.as_slice() {
-        [size] => Some(*size),
-        _ => None,
-    };
-    let reason = format!(
-        "{documents} labelled documents are too few to compare candidates on: {classifier} on {} is taken.",
-        size.map_or("all terms".to_owned(), |size| format!("{size} terms of {selector}"))
-    );
-    Ok(Choice {
-        terms: None,
-        classifier,
-        selector,
-        size,
-        trials: Vec::new(),
-        frontier: Vec::new(),
-        reasons: vec![reason],
-    })
+    let costs = [0.3, 0.55, 1.0].map(lower);
+    let size = choice.size.unwrap_or(usize::MAX);
+    let found = heat.run(stage, &costs, std::slice::from_ref(&choice.selector), &[size], progress)?;
+    let reached: Vec<String> = found.iter().map(|t| format!("{} {:.4}", t.classifier, t.mean)).collect();
+    choice.reasons.push(format!("C was set on {} documents: {}.", found[0].documents, reached.join(", ")));
+    choice.classifier = best_of(&costs, &found, 1).remove(0).classifier;
+    choice.trials.extend(found);
+    Ok(())
 }
 
 /// Chooses what was left open on (a sample of) the rows.
 pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress: &dyn Progress) -> Result<Choice> {
-    let mut sample: Vec<usize> = rows.iter().copied().filter(|&r| !counts.assignments.range(r).is_empty()).collect();
-    // Where all of them have the same labels, those without any are what they must be told from.
-    let labels = |row: usize| counts.assignments.row_indices(row);
-    if sample.windows(2).all(|w| labels(w[0]) == labels(w[1])) {
-        sample = rows.to_vec();
-    }
-    if sample.len() < 2 * options.folds || !learnable(counts, &sample, options)? {
-        return too_few(sample.len(), options);
-    }
-    sample.shuffle(&mut ChaCha8Rng::seed_from_u64(options.seed));
-    let first = |n: usize| {
-        let mut some = sample[..n.min(sample.len())].to_vec();
-        some.sort_unstable();
-        some
-    };
-    let views = View::all(counts, options.narrow)?;
-    let each = |view| options.classifiers.iter().cloned().map(move |classifier| Candidate { view, classifier });
-    let mut candidates: Vec<Candidate> = (0..views.len()).flat_map(each).collect();
-    let cutting = &options.selectors[..1];
-    // A size that was given is the size at which candidates compete.
-    let fixed = match options.sizes.as_slice() {
-        [size] => *size,
-        _ => usize::MAX,
-    };
-    let heat = |n: usize| Heat { counts, rows: first(n), options, views: &views };
-    let mut trials = Vec::new();
-    if candidates.len() > options.finalists && sample.len() > options.few {
-        let found = heat(options.few).run("choosing", &candidates, cutting, &[fixed], progress)?;
-        candidates = best_of(&candidates, &found, options.finalists);
-        trials.extend(found);
-    }
-    let all = heat(options.documents);
-    if candidates.len() > 1 {
-        let found = all.run("comparing the best", &candidates, cutting, &[fixed], progress)?;
-        candidates = best_of(&candidates, &found, 1);
-        trials.extend(found);
-    }
-    let sizes: Vec<usize> = match options.sizes.as_slice() {
-        [_] => vec![fixed],
-        sizes => sizes.iter().copied().chain([usize::MAX]).collect(),
-    };
-    let walked = all.run("walking sizes", &candidates, &walking(options, sample.len()), &sizes, progress)?;
-    trials.extend(walked.iter().cloned());
-    let winner = candidates.first().ok_or_else(|| Error::data("no candidate to choose from"))?;
-    let validated = !counts.validation_for(rows).is_empty();
-    let terms = Some(&views[winner.view]).filter(|view| !view.has.is_empty()).map(|view| view.text.clone());
-    let mut choice = decide(winner, terms, trials, walked, options, validated)?;
-    if let ClassifierSpec::Svm(svm) = &choice.classifier
-        && options.classifiers.len() > 1
-        && sample.len().min(options.refined) > options.documents
-    {
-        let lower = |share: f64| {
-            let c = format!("{:.1e}", svm.c * share).parse().unwrap_or(svm.c);
-            Candidate { view: winner.view, classifier: ClassifierSpec::Svm(SvmOptions { c, ..svm.clone() }) }
-        };
-        let costs = [0.3, 0.55, 1.0].map(lower);
-        let size = choice.size.unwrap_or(usize::MAX);
-        let selector = std::slice::from_ref(&choice.selector);
-        let found = heat(options.refined).run("setting C", &costs, selector, &[size], progress)?;
-        let reached: Vec<String> = found.iter().map(|t| format!("{} {:.4}", t.classifier, t.mean)).collect();
-        choice.reasons.push(format!("C was set on {} documents: {}.", found[0].documents, reached.join(", ")));
-        choice.classifier = best_of(&costs, &found, 1).remove(0).classifier;
-        choice.trials.extend(found);
-    }
-    Ok(choice)
+    let search = Search::new(counts, rows, options)?;
+    if search.is_possible()? { search.run(progress) } else { search.untried() }
+}
+
+/// What [`choose`] would try, heat by heat; nothing where the documents are too few.
+pub fn plan(counts: &Counts, rows: &[usize], options: &ChooseOptions) -> Result<Vec<HeatPlan>> {
+    let search = Search::new(counts, rows, options)?;
+    Ok(if search.is_possible()? { search.heats() } else { Vec::new() })
 }
 
 /// The selectors to walk along. Terms of one document are worth keeping where documents are few or short (half a point on mpqa,
@@ -453,7 +440,7 @@ fn decide(
         if validated {
             "on the validation part, trained on".to_owned()
         } else {
-            format!("in {}-fold cross-validation on", options.folds)
+            format!("in {}-fold cross-validation on", best.folds)
         },
         best.documents,
         trials.len()
@@ -478,11 +465,4 @@ fn decide(
     let selector = selector.ok_or_else(|| Error::data("no candidate to choose from"))?;
     let (classifier, size) = (winner.classifier.clone(), (!taken.all).then_some(taken.size));
     Ok(Choice { terms, classifier, selector, size, trials, frontier, reasons })
-}
-
-fn mean_and_error(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
-    (mean, (variance / n).sqrt())
 }

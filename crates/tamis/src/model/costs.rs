@@ -1,6 +1,6 @@
 //! Candidates that differ in C alone are one path: their documents are weighed once, and each fit starts from the one before.
 
-use super::choose::Candidate;
+use super::heat::Candidate;
 use crate::classify::sweep::{Prefixes, Task, means, means_by_cost};
 use crate::classify::{ClassifierSpec, Scored, SvmOptions};
 use crate::measure::ranking::r_precision;

@@ -166,9 +166,7 @@ impl Quality {
         let value_of = |measure| values.iter().find(|v| v.measure == measure).and_then(|v| v.value);
         let says_more = |v: &&MeasureValue| match v.measure.average() {
             _ if !self.both_conventions => true,
-            Some(Average::Present | Average::Documents) => {
-                v.measure.other_convention().and_then(value_of) != v.value
-            }
+            Some(Average::Present | Average::Documents) => v.measure.other_convention().and_then(value_of) != v.value,
             // Where every document is answered, that goes without saying.
             _ => v.measure != Measure::Answered || v.value < Some(1.0),
         };

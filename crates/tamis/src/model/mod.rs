@@ -9,6 +9,7 @@ mod file;
 mod fit;
 mod fitted;
 mod flat;
+mod heat;
 mod label;
 mod labeller;
 mod marks;
@@ -20,7 +21,7 @@ mod table_parquet;
 mod why;
 
 pub use answer::{Answer, How, NamedNeighbour, NodeStep, RankedLabel, Reason, WhyAsked, Word};
-pub use choose::{Choice, ChooseOptions, Effort, FrontierPoint, Prefer, Trial, choose};
+pub use choose::{Choice, ChooseOptions, Effort, FrontierPoint, HeatPlan, Prefer, Stage, Trial, choose, plan};
 pub use evaluate::{Baseline, DecidedWell, EvaluateOptions, LabelQuality, LevelQuality, Quality, QualityReport};
 pub use file::ModelFileInfo;
 pub use fit::{NodesSeen, Trained};

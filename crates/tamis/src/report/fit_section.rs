@@ -44,7 +44,15 @@ impl Page {
                 .map(|t| {
                     let size = if t.all { format!("{} (all)", t.size) } else { t.size.to_string() };
                     let (mean, error) = (format!("{:.4}", t.mean), format!("{:.4}", t.error));
-                    vec![t.documents.to_string(), t.terms.clone(), t.classifier.to_string(), t.selector.clone(), size, mean, error]
+                    vec![
+                        t.documents.to_string(),
+                        t.terms.clone(),
+                        t.classifier.to_string(),
+                        t.selector.clone(),
+                        size,
+                        mean,
+                        error,
+                    ]
                 })
                 .collect();
             self.details("All candidates", |page| {

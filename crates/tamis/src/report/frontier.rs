@@ -66,7 +66,13 @@ impl Frontier<'_> {
         let ys = Scale::new(&Axis::linear("R-precision"), ends, BASE, TOP);
         let mut svg = Svg::new(WIDTH, HEIGHT, &title);
         svg.text(LEFT, 20.0, Anchor::Start, "title", &title);
-        svg.text(LEFT, 38.0, Anchor::Start, "small mute", "R-precision of held-out training documents, ± one standard error");
+        svg.text(
+            LEFT,
+            38.0,
+            Anchor::Start,
+            "small mute",
+            "R-precision of held-out training documents, ± one standard error",
+        );
         self.grid(&mut svg, &xs, &ys, best);
         let (ink, strong) = (series_color(0), series_color(1));
         let place = |p: &FrontierPoint| (xs.place(p.size as f64), ys.place(p.mean));
@@ -121,7 +127,13 @@ impl Frontier<'_> {
             svg.text(x, BASE + 33.0, Anchor::Middle, "small mute", &self.megabytes(point.size));
         }
         svg.line(LEFT, BASE, RIGHT, BASE, "axis");
-        svg.text(f64::midpoint(LEFT, RIGHT), HEIGHT - 12.0, Anchor::Middle, "small", "terms, and about how large the file is");
+        svg.text(
+            f64::midpoint(LEFT, RIGHT),
+            HEIGHT - 12.0,
+            Anchor::Middle,
+            "small",
+            "terms, and about how large the file is",
+        );
         svg.text_up(14.0, f64::midpoint(TOP, BASE), Anchor::Middle, -90.0, "R-precision");
         svg.text_up(WIDTH - 6.0, f64::midpoint(TOP, BASE), Anchor::Middle, -90.0, "share of the best");
     }

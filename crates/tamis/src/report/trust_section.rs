@@ -22,8 +22,12 @@ impl Page {
             band: bins.iter().map(bounds).collect(),
             dashed: false,
         };
-        let ideal =
-            Series { name: "as it should be".into(), points: vec![(0.0, 0.0), (1.0, 1.0)], dashed: true, ..Series::default() };
+        let ideal = Series {
+            name: "as it should be".into(),
+            points: vec![(0.0, 0.0), (1.0, 1.0)],
+            dashed: true,
+            ..Series::default()
+        };
         let x = Axis::linear("probability of the first label").within(0.0, 1.0);
         let y = Axis::linear("share of documents in which it is true").within(0.0, 1.0);
         self.figure(
@@ -46,7 +50,10 @@ impl Page {
         }
         let caption = "Were only the surest documents answered, with their first label: so many of the answers would be wrong. The single \
                        point is what the model does: documents that get any label, and wrong labels among all given.";
-        let (x, y) = (Axis::linear("share of documents answered").within(0.0, 1.0), Axis::linear("share of answers that are wrong"));
+        let (x, y) = (
+            Axis::linear("share of documents answered").within(0.0, 1.0),
+            Axis::linear("share of answers that are wrong"),
+        );
         self.figure("risk-coverage", lines("Risk against coverage", &x, &y, &series), caption);
         Ok(())
     }

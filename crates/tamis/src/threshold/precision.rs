@@ -80,9 +80,13 @@ mod tests {
     /// agreed (with three standard errors of the simulation), and thresholds are found where there are documents enough.
     #[test]
     fn the_promise_is_kept_over_200_draws() {
-        for (documents, slope, least, confidence) in
-            [(300, 1.0, 0.8, 0.9), (2000, 1.0, 0.9, 0.9), (2000, 3.0, 0.8, 0.8), (500, 0.2, 0.8, 0.9), (400, 0.3, 0.9, 0.5)]
-        {
+        for (documents, slope, least, confidence) in [
+            (300, 1.0, 0.8, 0.9),
+            (2000, 1.0, 0.9, 0.9),
+            (2000, 3.0, 0.8, 0.8),
+            (500, 0.2, 0.8, 0.9),
+            (400, 0.3, 0.9, 0.5),
+        ] {
             let mut rng = ChaCha8Rng::seed_from_u64(7);
             let (mut broken, mut found) = (0.0, 0.0);
             for _ in 0..200 {

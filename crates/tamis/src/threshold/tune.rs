@@ -123,7 +123,15 @@ fn by_label(
             let curve = held_out.curve(label, beta);
             let folds_left_out = held_out.tuning_sample(label).folds_left_out;
             let positives = held_out.positives(label);
-            Label { curve, positives, threshold: None, folds_left_out, shared: false, silenced: false, distrusted: false }
+            Label {
+                curve,
+                positives,
+                threshold: None,
+                folds_left_out,
+                shared: false,
+                silenced: false,
+                distrusted: false,
+            }
         })
         .collect();
     set_thresholds(&mut labels);
