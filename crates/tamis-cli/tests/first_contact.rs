@@ -298,3 +298,25 @@ fn fields_survive_in_every_format() {
     says(&folder.refused("split -o a.jsonl b.jsonl all.jsonl more.jsonl"), &["name the corpus before -o"]);
     assert!(folder.text("all.jsonl").contains("fin, 39"));
 }
+
+/// What a search chose can be said at once, and leads to the same model; `--dry-run` says what it would try.
+#[test]
+fn what_was_found_can_be_pinned() {
+    let folder = Folder::topics();
+    says(
+        &folder.ok("fit docs.jsonl --dry-run"),
+        &["choosing", "comparing the best", "walking sizes", "words(1-2)+chars(3-5)", "vectors=tfidf*rf", "About"],
+    );
+    assert!(!folder.path("found.model").exists());
+    let told = folder.ok("fit docs.jsonl -o found.model");
+    let line = told.lines().skip_while(|l| !l.starts_with("The same model")).nth(1).unwrap().trim().replace('\'', "");
+    folder.ok(&format!("fit docs.jsonl -o pinned.model {line}"));
+    let read = |name: &str| tamis::model::Model::read(folder.path(name)).unwrap();
+    // All but the account of the search, which a model keeps for its readers.
+    let without_account = |model: tamis::model::Model| {
+        let mut parts = (*model).clone();
+        parts.summary.choices.clear();
+        tamis::model::Model::new(parts).unwrap().to_bytes().unwrap()
+    };
+    assert!(without_account(read("found.model")) == without_account(read("pinned.model")), "{line}");
+}

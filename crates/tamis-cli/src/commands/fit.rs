@@ -7,7 +7,7 @@ use tamis::classify::ClassifierSpec;
 use tamis::features::search::Budget;
 use tamis::features::{Selector, Size};
 use tamis::hierarchy::Taxonomy;
-use tamis::model::{Deciding, Effort, FitOptions, Prefer, Ranker, Trained, Unlabelled};
+use tamis::model::{Deciding, Effort, FitOptions, Prefer, Ranker, SearchPlan, Trained, Unlabelled};
 use tamis::report::{Frontier, Page};
 use tamis::threshold::CalibrationMethod;
 
@@ -26,8 +26,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     text: TextArgs,
     /// Model file to write.
-    #[arg(short, long, value_name = "MODEL")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "MODEL", required_unless_present = "dry_run")]
+    output: Option<PathBuf>,
+    /// Say what would be tried and about how long that takes, and train nothing.
+    #[arg(long)]
+    dry_run: bool,
     /// Selector expression (`tamis list selectors`); chosen when not given.
     #[arg(long, value_name = "EXPR", value_parser = str::parse::<Selector>)]
     by: Option<Selector>,
@@ -85,7 +88,7 @@ fn size(text: &str) -> tamis::Result<Wanted> {
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let outputs: Vec<&Path> =
-        [Some(&args.output), args.report.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
+        [args.output.as_ref(), args.report.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
     keep_apart(&args.corpus.paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &outputs)?;
     let mut options = FitOptions {
         by: args.by,
@@ -108,12 +111,15 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let corpus = args.corpus.open(global)?;
     let counting = args.text.counting_by(&corpus, FitOptions::LITTLE, |text, corpus| options.counting(text, corpus))?;
     let counts = labelled_counts(&corpus, counting, global)?;
+    let Some(output) = args.output.filter(|_| !args.dry_run) else {
+        return describe(options.plan(&counts, &counts.training())?.as_ref(), global);
+    };
     let trained = options.fit(&counts, &counts.training(), &global.progress())?;
-    trained.model.write(&args.output)?;
-    let bytes = std::fs::metadata(&args.output).map_or(0, |m| m.len());
+    trained.model.write(&output)?;
+    let bytes = std::fs::metadata(&output).map_or(0, |m| m.len());
     if let Some(path) = &args.report {
         let lead = format!("Made by tamis {}: how, and how good a smaller one would be.", env!("CARGO_PKG_VERSION"));
-        Page::new(&args.output.display().to_string(), &lead).fitted(&trained, bytes).save(path)?;
+        Page::new(&output.display().to_string(), &lead).fitted(&trained, bytes).save(path)?;
     }
     if global.quiet {
         return Ok(());
@@ -126,6 +132,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     if !choices.is_empty() {
         writeln!(out, "\nWhy")?;
         choices.iter().try_for_each(|reason| writeln!(out, "  {reason}"))?;
+    }
+    if !trained.trials.is_empty() {
+        writeln!(out, "\nThe same model without looking for it\n  {}", again(&trained))?;
     }
     if let Some(line) = cheaper(Frontier { points: &trained.frontier, taken: trained.model.terms.len(), bytes }) {
         writeln!(out, "\n{line}")?;
@@ -187,6 +196,50 @@ fn facts(trained: &Trained) -> Rows {
         fact("first label unchanged by 8 bits", format!("{:.2}% of training documents", 100.0 * unchanged));
     }
     facts
+}
+
+/// The options that lead to the model without a search.
+fn again(trained: &Trained) -> String {
+    let model = &trained.model;
+    let Ranker::Flat(_) = &model.ranker else { return String::new() };
+    format!(
+        "--terms '{}' --by '{}' --features {} --classifier '{}' --threshold '{}'",
+        model.text,
+        model.summary.selector,
+        model.terms.len(),
+        model.summary.classifier,
+        model.deciding()
+    )
+}
+
+/// What a search would try.
+fn describe(plan: Option<&SearchPlan>, global: &Global) -> anyhow::Result<()> {
+    let mut out = stdout();
+    let Some(plan) = plan.filter(|plan| !plan.heats.is_empty()) else {
+        writeln!(out, "Nothing would be tried: everything is said, or documents are too few to compare anything on.")?;
+        return Ok(out.flush()?);
+    };
+    let mut rows = Rows::new(["heat", "documents", "folds", "candidates", "selectors", "sizes"]);
+    for heat in &plan.heats {
+        let numbers = [heat.documents, heat.folds, heat.candidates, heat.selectors, heat.sizes];
+        let numbers = numbers.map(|n| grouped(n as u64));
+        rows.push(std::iter::once(heat.stage.to_string()).chain(numbers));
+    }
+    writeln!(out, "{}", trimmed(&rows.table(global)))?;
+    writeln!(out, "\nterms        {}", plan.terms.join("  "))?;
+    let classifiers: Vec<String> = plan.classifiers.iter().map(ToString::to_string).collect();
+    writeln!(out, "classifiers  {}", classifiers.join("  "))?;
+    writeln!(out, "selectors    {}", plan.selectors.join("  "))?;
+    writeln!(out, "\nAbout {} on this machine; the model itself is trained after that.", about(plan.seconds))?;
+    Ok(out.flush()?)
+}
+
+/// A span that was reckoned, not measured.
+fn about(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{:.0} seconds", s.max(1.0)),
+        s => format!("{:.0} minutes", s / 60.0),
+    }
 }
 
 /// What fewer words cost: "2,000 terms keep 98.9 % of it, in about 0.2 MB".

@@ -380,10 +380,47 @@ pub fn choose(counts: &Counts, rows: &[usize], options: &ChooseOptions, progress
     if search.is_possible()? { search.run(progress) } else { search.untried() }
 }
 
-/// What [`choose`] would try, heat by heat; nothing where the documents are too few.
-pub fn plan(counts: &Counts, rows: &[usize], options: &ChooseOptions) -> Result<Vec<HeatPlan>> {
+/// What a search would try, and about how long that takes here.
+#[derive(Debug, Clone, Serialize)]
+pub struct SearchPlan {
+    /// The heats; none where the documents are too few to compare anything on.
+    pub heats: Vec<HeatPlan>,
+    /// Terms that compete.
+    pub terms: Vec<String>,
+    /// Classifiers that compete on each of them.
+    pub classifiers: Vec<ClassifierSpec>,
+    /// Selectors that are walked along.
+    pub selectors: Vec<String>,
+    /// Seconds, reckoned from one candidate that was tried.
+    pub seconds: f64,
+}
+
+/// What [`choose`] would try. One candidate is tried, to tell how long it takes.
+pub fn plan(counts: &Counts, rows: &[usize], options: &ChooseOptions) -> Result<SearchPlan> {
     let search = Search::new(counts, rows, options)?;
-    Ok(if search.is_possible()? { search.heats() } else { Vec::new() })
+    let heats = if search.is_possible()? { search.heats() } else { Vec::new() };
+    let mut seconds = 0.0;
+    if let (Some(first), Some(candidate)) = (heats.first(), search.candidates.last()) {
+        // Bayes costs nothing; the classifier before it on the widest terms is the dearest.
+        let dearest = search.candidates.iter().rev().find(|c| c.classifier != candidate.classifier).unwrap_or(candidate);
+        let heat = search.heat(first.documents, options.folds);
+        let start = std::time::Instant::now();
+        heat.run(Stage::Choosing, std::slice::from_ref(dearest), &options.selectors[..1], &[search.fixed], &crate::Silent)?;
+        let one = start.elapsed().as_secs_f64() / (options.folds * first.documents) as f64;
+        let fits = |heat: &HeatPlan| {
+            // Smaller sizes are cheaper; nine of them together are about two and a half times all terms.
+            let sizes = if heat.sizes > 1 { 3.5 } else { 1.0 };
+            (heat.documents * heat.folds * heat.candidates * heat.selectors) as f64 * sizes
+        };
+        seconds = one * heats.iter().map(fits).sum::<f64>();
+    }
+    Ok(SearchPlan {
+        heats,
+        terms: search.views.iter().map(|view| view.text.to_string()).collect(),
+        classifiers: options.classifiers.clone(),
+        selectors: search.walking.iter().map(ToString::to_string).collect(),
+        seconds,
+    })
 }
 
 /// The selectors to walk along. Terms of one document are worth keeping where documents are few or short (half a point on mpqa,

@@ -1,7 +1,7 @@
 //! The one way from counts to a model.
 
 use super::options::{Unlabelled, Way};
-use super::{FitOptions, FrontierPoint, Model, Trial, along, flat};
+use super::{FitOptions, FrontierPoint, Model, SearchPlan, Trial, along, flat, plan};
 use crate::counts::{Counts, Vocabulary};
 use crate::hierarchy::pipeline::ScoreTable;
 use crate::threshold::ThresholdReport;
@@ -78,6 +78,18 @@ impl FitOptions {
 }
 
 impl FitOptions {
+    /// What [`FitOptions::fit`] would try before it trains, and about how long that takes here; none where nothing is left
+    /// open, or labels lie along a taxonomy.
+    pub fn plan(&self, counts: &Counts, rows: &[usize]) -> Result<Option<SearchPlan>> {
+        let labelled = self.labelled(counts, rows)?;
+        let rows = labelled.as_deref().unwrap_or(rows);
+        check(counts, rows)?;
+        match (self.way(counts, rows)?, flat::open_choices(self)?) {
+            (Way::Flat(..), Some(candidates)) => plan(counts, rows, &candidates).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The documents to learn from without those to be ignored; none where that is all of them.
     fn labelled(&self, counts: &Counts, rows: &[usize]) -> Result<Option<Vec<usize>>> {
         let labels = |row: usize| counts.assignments.row_indices(row).len();

@@ -188,17 +188,36 @@ fn untuned(classifier: &ClassifierSpec, counts: &Counts, rows: &[usize]) -> Thre
 
 /// Chooses what was left open.
 fn settle(counts: &Counts, rows: &[usize], options: &FitOptions, progress: &dyn Progress) -> Result<Choice> {
-    if let (Some(selector), Some(classifier), Some(size)) = (&options.by, &options.classifier, options.features) {
-        let size = if let Size::Top(n) = size { Some(n) } else { None };
+    let Some(candidates) = open_choices(options)? else {
+        let (Some(selector), Some(classifier)) = (&options.by, &options.classifier) else {
+            return Err(Error::data("no candidate to choose from"));
+        };
         return Ok(Choice {
             terms: None,
             classifier: classifier.clone(),
             selector: selector.clone(),
-            size,
+            size: if let Some(Size::Top(n)) = options.features { Some(n) } else { None },
             trials: Vec::new(),
             frontier: Vec::new(),
             reasons: Vec::new(),
         });
+    };
+    let mut choice = choose(counts, rows, &candidates, progress)?;
+    if let Some(selector) = &options.by {
+        choice.selector = selector.clone();
+    }
+    match options.features {
+        None => {}
+        Some(Size::All) => choice.size = None,
+        Some(Size::Top(n)) => choice.size = Some(n),
+    }
+    Ok(choice)
+}
+
+/// What is to be chosen from; none where everything is said.
+pub(super) fn open_choices(options: &FitOptions) -> Result<Option<ChooseOptions>> {
+    if options.by.is_some() && options.classifier.is_some() && options.features.is_some() {
+        return Ok(None);
     }
     let one_size = |s: &&Selector| s.as_search().is_some() || s.has_auto();
     if let (Some(expression), None) = (options.by.as_ref().filter(one_size), options.features) {
@@ -219,7 +238,7 @@ fn settle(counts: &Counts, rows: &[usize], options: &FitOptions, progress: &dyn 
         return Err(Error::invalid("loss", loss, "a loss of R-precision lies between 0 and 1, such as 0.005"));
     }
     let usual = ChooseOptions::of(options.effort, options.seed);
-    let candidates = ChooseOptions {
+    Ok(Some(ChooseOptions {
         narrow: usual.narrow && !options.terms_as_counted,
         prefer: options.prefer,
         loss: options.loss.unwrap_or(usual.loss),
@@ -230,17 +249,7 @@ fn settle(counts: &Counts, rows: &[usize], options: &FitOptions, progress: &dyn 
         classifiers: options.classifier.clone().map_or_else(|| usual.classifiers.clone(), |c| vec![c]),
         sizes: fixed.unwrap_or_else(|| usual.sizes.clone()),
         ..usual
-    };
-    let mut choice = choose(counts, rows, &candidates, progress)?;
-    if let Some(selector) = &options.by {
-        choice.selector = selector.clone();
-    }
-    match options.features {
-        None => {}
-        Some(Size::All) => choice.size = None,
-        Some(Size::Top(n)) => choice.size = Some(n),
-    }
-    Ok(choice)
+    }))
 }
 
 /// Learns λ for the size and classifier that will be used (li 4.3).

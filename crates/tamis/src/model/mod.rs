@@ -21,7 +21,7 @@ mod table_parquet;
 mod why;
 
 pub use answer::{Answer, How, NamedNeighbour, NodeStep, RankedLabel, Reason, WhyAsked, Word};
-pub use choose::{Choice, ChooseOptions, Effort, FrontierPoint, HeatPlan, Prefer, Stage, Trial, choose, plan};
+pub use choose::{Choice, ChooseOptions, Effort, FrontierPoint, HeatPlan, Prefer, SearchPlan, Stage, Trial, choose, plan};
 pub use evaluate::{Baseline, DecidedWell, EvaluateOptions, LabelQuality, LevelQuality, Quality, QualityReport};
 pub use file::ModelFileInfo;
 pub use fit::{NodesSeen, Trained};
