@@ -244,8 +244,8 @@ fn about(seconds: f64) -> String {
 
 /// What fewer words cost: "2,000 terms keep 98.9 % of it, in about 0.2 MB".
 fn cheaper(frontier: Frontier<'_>) -> Option<String> {
-    let fewer = frontier.points.iter().filter(|p| p.size < frontier.taken && p.kept >= 0.9);
-    let lines: Vec<String> = fewer.map(|p| format!("  {}", frontier.sentence(p))).collect();
+    let lines: Vec<String> =
+        frontier.fewer().filter(|p| p.kept >= 0.9).map(|p| format!("  {}", frontier.sentence(p))).collect();
     (!lines.is_empty()).then(|| format!("Fewer terms (--features N, or --prefer small)\n{}", lines.join("\n")))
 }
 

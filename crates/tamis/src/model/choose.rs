@@ -148,6 +148,8 @@ pub struct FrontierPoint {
     pub error: f64,
     /// Its share of the best.
     pub kept: f64,
+    /// Whether it stands for all terms; the size is then that of the largest fold, and a model of all documents has more.
+    pub all: bool,
 }
 
 /// What was chosen and from what.
@@ -462,7 +464,7 @@ fn decide(
     let share = |mean: f64| if best.mean > 0.0 { mean / best.mean } else { 1.0 };
     let frontier: Vec<FrontierPoint> = same
         .iter()
-        .map(|t| FrontierPoint { size: t.size, mean: t.mean, error: t.error, kept: share(t.mean) })
+        .map(|t| FrontierPoint { size: t.size, mean: t.mean, error: t.error, kept: share(t.mean), all: t.all })
         .collect();
     let size = |t: &Trial| if t.all { "all terms".to_owned() } else { format!("{} terms", t.size) };
     let mut reasons = vec![format!(

@@ -48,9 +48,14 @@ impl Frontier<'_> {
         format!("{terms} terms keep {kept:.1} % of it, in about {}", self.megabytes(point.size))
     }
 
+    /// Sizes below that of the model.
+    pub fn fewer(&self) -> impl Iterator<Item = &FrontierPoint> {
+        self.points.iter().filter(|p| !p.all && p.size < self.taken)
+    }
+
     /// The smallest number of terms that loses hardly anything; none where all sizes below the model's lose more.
     pub fn bargain(&self) -> Option<&FrontierPoint> {
-        self.points.iter().find(|p| p.size < self.taken && p.kept >= WORTH_NAMING)
+        self.fewer().find(|p| p.kept >= WORTH_NAMING)
     }
 
     /// The plot; nothing when fewer than two sizes were tried.
@@ -123,8 +128,14 @@ impl Frontier<'_> {
                 continue;
             }
             free = x;
-            svg.text(x, BASE + 18.0, Anchor::Middle, "small", &grouped(point.size));
-            svg.text(x, BASE + 33.0, Anchor::Middle, "small mute", &self.megabytes(point.size));
+            // All terms of a fold are fewer than all terms of the model.
+            let (name, size) = if point.all {
+                ("all".to_owned(), point.size.max(self.taken))
+            } else {
+                (grouped(point.size), point.size)
+            };
+            svg.text(x, BASE + 18.0, Anchor::Middle, "small", &name);
+            svg.text(x, BASE + 33.0, Anchor::Middle, "small mute", &self.megabytes(size));
         }
         svg.line(LEFT, BASE, RIGHT, BASE, "axis");
         svg.text(
@@ -158,7 +169,7 @@ mod tests {
 
     fn points() -> Vec<FrontierPoint> {
         [(200, 0.8), (2000, 0.89), (20_000, 0.9)]
-            .map(|(size, mean)| FrontierPoint { size, mean, error: 0.004, kept: mean / 0.9 })
+            .map(|(size, mean)| FrontierPoint { size, mean, error: 0.004, kept: mean / 0.9, all: size == 20_000 })
             .to_vec()
     }
 
@@ -169,6 +180,9 @@ mod tests {
         let drawn = frontier.draw().unwrap();
         assert!(drawn.contains("2,000 terms keep 98.9 % of it, in about 0.2 MB"), "{drawn}");
         assert!(drawn.contains("this model") && drawn.contains("20 kB") && !drawn.contains("NaN"));
+        assert!(drawn.contains(">all</text>"));
+        let whole = Frontier { taken: 25_000, ..frontier };
+        assert_eq!(whole.fewer().count(), 2, "all terms of a fold are not fewer");
         let small = Frontier { taken: 200, ..frontier };
         assert_eq!(small.bargain(), None);
         assert!(Frontier { points: &points[..1], ..frontier }.draw().is_none());
@@ -177,7 +191,7 @@ mod tests {
     #[test]
     fn a_frontier_of_nothing_right_is_a_plot() {
         let points: Vec<FrontierPoint> =
-            [1, 2].map(|size| FrontierPoint { size, mean: 0.0, error: 0.0, kept: 1.0 }).to_vec();
+            [1, 2].map(|size| FrontierPoint { size, mean: 0.0, error: 0.0, kept: 1.0, all: false }).to_vec();
         let drawn = Frontier { points: &points, taken: 0, bytes: 0 }.draw().unwrap();
         assert!(!drawn.contains("NaN") && !drawn.contains("inf"));
     }
