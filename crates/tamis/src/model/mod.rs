@@ -17,6 +17,7 @@ mod seen;
 mod table;
 #[cfg(feature = "parquet")]
 mod table_parquet;
+mod target;
 mod why;
 
 pub use answer::{Answer, How, NamedNeighbour, NodeStep, RankedLabel, Reason, WhyAsked, Word};
@@ -31,4 +32,5 @@ pub use marks::{Span, marked};
 pub use options::{Deciding, FitOptions, HierarchyOptions, Unlabelled};
 pub use seen::Seen;
 pub use table::{AnswerForm, AnswerWriter};
+pub use target::{Target, TargetForm, TargetLabel};
 pub use why::{LabelFacts, LabelWords, Neighbour, Why, WordShare};
