@@ -20,8 +20,8 @@ else:
     train, test = (corpus[corpus["split"] == part] for part in ("train", "test"))
     x, y, x_test, y_test = train["text"], train["labels"], test["text"], test["labels"]
 
-print(tamis.rank(x, y, "lr(chi2max,chi2avg)@1", top=10))           # the words that matter
-model = tamis.TextCategorizer(classifier="svm", threshold="scut(goal=micro+macro,rare=5,min=1)").fit(x, y)  # selector and size are chosen
+print(tamis.rank(x, y, "lr(chi2max,chi2avg)@1", top=10, n_jobs=-1))  # the words that matter
+model = tamis.TextCategorizer(classifier="svm", threshold="scut(goal=micro+macro,rare=5,min=1)", n_jobs=-1).fit(x, y)  # selector and size are chosen
 print(*model.why_, sep="\n")
 values = tamis.measures.evaluate(y_test, model.decision_function(x_test), model.predict(x_test), classes=model.classes_)
 print({name: round(value, 4) for name, value in values.items() if value is not None})

@@ -1,6 +1,6 @@
 """Text categorisation you can read: find the few words that matter, train small classifiers, set their thresholds well.
 
-Estimators behave like scikit-learn's own; the work is done in Rust, on all cores. ``tamis.spark`` does the same counting and
+Estimators behave like scikit-learn's own; the work is done in Rust, with ``n_jobs=-1`` on all cores. ``tamis.spark`` does the same counting and
 classifying on a Spark cluster.
 """
 
@@ -14,8 +14,9 @@ from ._core import (
     UnknownNameError,
     __version__,
 )
+from .bayes import MultinomialBayes
 from .categorizer import TextCategorizer
-from .classifiers import LinearSVM, MultinomialBayes, OkapiKNN, WeightedKNN
+from .classifiers import LinearSVM, OkapiKNN, WeightedKNN
 from .functions import Calibration, Counts, calibrate, count, rank, registry, studies, study, synth
 from .hierarchy import ProgressiveFilter
 from .logistic import LinearLogistic

@@ -34,6 +34,18 @@ def indicator_sets(y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int32
 def count_texts(
     texts: Texts, text: str, vocabulary: Terms | None, memory: int, how: How
 ) -> tuple[Terms, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]] | None: ...
+def analyze(texts: list[str], text: str) -> list[list[str]]: ...
+def stop_words(name: str) -> list[str]: ...
+def fit_vectors(
+    offsets: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float32],
+    columns: int,
+    weights: NDArray[np.float64] | None,
+    labels: Sets,
+    classifier: str,
+    how: How,
+) -> tuple[list[int], NDArray[np.float64], NDArray[np.float64], list[int], int]: ...
 def text_fields(text: str) -> list[str] | None: ...
 def with_language(texts: Texts, text: str) -> str | None: ...
 def row_codes(rows: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
@@ -92,9 +104,11 @@ class Model:
     features: list[str]
     fields: list[str] | None
     about: str
+    passes: list[int]
+    def coefficients(self) -> tuple[list[int], NDArray[np.float64], NDArray[np.float64]] | None: ...
     @staticmethod
     def fit_texts(
-        texts: Texts, labels: Sets, names: list[str], text: str, fitting: str, how: How
+        texts: Texts, labels: Sets, names: list[str], text: str, fitting: str, target: str | None, how: How
     ) -> tuple[Model, str]: ...
     @staticmethod
     def fit_matrix(

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-from numbers import Integral
+from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, _inputs
+from . import _core, _inputs, _warnings
+from ._parameters import COUNT, POSITIVE, RUNNING, SEED, TEXT
+from ._target import FLOORS, asked, given_target, rows_of, target_of
+from .explanation import Explanation
 from .hierarchy import named_by, taxonomy_nodes
+
+#: The share of documents that a model was trained on above which `evaluate` warns; the command's.
+TRAINED_ON = 0.05
 
 
 class TextCategorizer(ClassifierMixin, BaseEstimator):
@@ -68,10 +76,10 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         Bound of subset searches.
     random_state : int, default=1
         Seed.
-    terms, words, lowercase, min_length, max_length, digits, stop_words, stem, language, ngrams, char_ngrams :
+    terms, words, lowercase, min_length, max_length, digits, stop_words, stem, language, ngrams, char_ngrams, html :
         How text becomes terms, as for :class:`TextCounter`.
     n_jobs, verbose :
-        Threads (all cores when None) and progress on standard error.
+        Threads (one when None, all cores when −1) and progress.
 
     Attributes
     ----------
@@ -90,6 +98,13 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
     curves_ : dict
         For each label F against threshold, where thresholds were tuned.
 
+    n_iter_ : int or None
+        Passes of the label that took most, of an SVM that was fitted here.
+
+    See Also
+    --------
+    TextCounter, Selector, LinearSVM, ThresholdTuner : The parts of it, for pipelines.
+
     Examples
     --------
     >>> from tamis import TextCategorizer
@@ -101,43 +116,70 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
     'sea'
     """
 
+    _parameter_constraints = {
+        "by": [str, None],
+        "features": [POSITIVE, StrOptions({"auto", "all"})],
+        "classifier": [str, None],
+        "effort": [StrOptions({"quick", "usual", "thorough"})],
+        "prefer": [StrOptions({"best", "small"})],
+        "loss": [Interval(Real, 0, 1, closed="left"), None],
+        "unlabelled": [StrOptions({"negative", "ignore"}), None],
+        "threshold": [str, None],
+        "calibrate": [StrOptions({"platt", "isotonic"}), None],
+        "folds": [COUNT, None],
+        "taxonomy": [Mapping, "array-like", str, os.PathLike, None],
+        "negatives": [str],
+        "per_node": [POSITIVE, None],
+        "utility": [str],
+        "step": [Real, None],
+        "least_utility": [Real, None],
+        "imbalance": [str, None],
+        "answers": [str, None],
+        "quantise": ["boolean"],
+        "seconds": [Interval(Real, 0, None, closed="left"), None],
+        "random_state": SEED,
+        **TEXT,
+        **RUNNING,
+    }
+
     def __init__(
         self,
         *,
-        by=None,
-        features="auto",
-        classifier=None,
-        effort="usual",
-        prefer="best",
-        loss=None,
-        unlabelled="negative",
-        threshold=None,
-        calibrate=None,
-        folds=None,
-        taxonomy=None,
-        negatives="parent-minus-node",
-        per_node=None,
-        utility="f1",
-        step=None,
-        least_utility=None,
-        imbalance=None,
-        answers=None,
-        quantise=False,
-        seconds=None,
-        random_state=1,
-        terms=None,
-        words=None,
-        lowercase=True,
-        min_length=None,
-        max_length=None,
-        digits="keep",
-        stop_words=None,
-        stem=None,
-        language=None,
-        ngrams=None,
-        char_ngrams=None,
-        n_jobs=None,
-        verbose=False,
+        by: str | None = None,
+        features: int | str = "auto",
+        classifier: str | None = None,
+        effort: str = "usual",
+        prefer: str = "best",
+        loss: float | None = None,
+        unlabelled: str | None = "negative",
+        threshold: str | None = None,
+        calibrate: str | None = None,
+        folds: int | None = None,
+        taxonomy: Any = None,
+        negatives: str = "parent-minus-node",
+        per_node: int | None = None,
+        utility: str = "f1",
+        step: float | None = None,
+        least_utility: float | None = None,
+        imbalance: str | None = None,
+        answers: str | None = None,
+        quantise: bool = False,
+        seconds: float | None = None,
+        random_state: Any = 1,
+        terms: str | None = None,
+        words: str | None = None,
+        lowercase: bool = True,
+        min_length: int | None = None,
+        max_length: int | None = None,
+        digits: str = "keep",
+        stop_words: Any = None,
+        stem: str | None = None,
+        language: str | None = None,
+        ngrams: int | None = None,
+        char_ngrams: tuple[int, int] | None = None,
+        html: str | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ):
         self.by = by
         self.features = features
@@ -171,19 +213,17 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         self.language = language
         self.ngrams = ngrams
         self.char_ngrams = char_ngrams
+        self.html = html
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(self, raw_documents: Any, y: Any) -> TextCategorizer:
         """Fit; y is a label for each document, a list of labels for each, or an indicator matrix."""
+        self._validate_params()
         text = _inputs.text_parameters(self)
         documents = _inputs.texts(raw_documents, fields=_core.text_fields(text))
         labels = _inputs.labels(y, lists=True)
         _inputs.two_classes(labels, type(self).__name__)
-        if isinstance(self.features, Integral) and self.features < 1:
-            raise ValueError(f"features = {self.features}: a model needs at least one feature")
-        if not isinstance(self.features, Integral) and self.features not in ("auto", "all"):
-            raise ValueError(f"features should be a number, 'all' or 'auto'. Got {self.features!r}.")
         fitting = {
             "by": self.by,
             "features": {"auto": None, "all": "all"}.get(self.features) if isinstance(self.features, str) else int(self.features),
@@ -194,44 +234,46 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
             "unlabelled": self.unlabelled,
             "threshold": self.threshold,
             "calibrate": self.calibrate,
-            "folds": None if self.folds is None else _inputs.whole("folds", self.folds),
+            "folds": self.folds,
             "budget": {"seconds": self.seconds},
             "quantise": bool(self.quantise),
             "taxonomy": None if self.taxonomy is None else taxonomy_nodes(self.taxonomy),
             "hierarchy": {
                 "negatives": self.negatives,
-                "per_node": None if self.per_node is None else _inputs.whole("per_node", self.per_node, 1),
+                "per_node": self.per_node,
                 "utility": self.utility,
                 "step": self.step,
                 "least_utility": self.least_utility,
                 "imbalance": self.imbalance,
                 "answers": self.answers,
             },
-            "seed": 0 if self.random_state is None else _inputs.whole("random_state", self.random_state),
+            "seed": _inputs.seed(self.random_state),
         }
+        nodes = named_by(self.taxonomy)
+        target = target_of(labels, nodes)
         model, report = _core.Model.fit_texts(
-            documents, labels.sets, labels.names, text, json.dumps(fitting), _inputs.how(self)
+            documents, labels.sets, labels.names, text, json.dumps(fitting), target, _inputs.how(self)
         )
         report = json.loads(report)
         self.trials_ = pd.DataFrame(report["trials"]).rename(columns={"size": "features", "mean": "RPrec"})
         self.frontier_ = pd.DataFrame(report["frontier"]).rename(columns={"size": "features", "mean": "RPrec"})
         self.unchanged_ = report["unchanged"]
         self.threshold_report_ = report["thresholds"]
-        counts = np.bincount(labels.sets[1], minlength=len(labels.classes))
-        known = dict(zip(labels.names, labels.classes.tolist()))
-        self._adopt(model, labels.kind, known, named_by(self.taxonomy))
-        self._majority = labels.classes[counts.argmax()]
+        self._adopt(model, labels.kind, labels.classes, nodes)
         return self
 
-    def _adopt(self, model: Any, kind: str, known: dict[str, Any], nodes: dict[str, Any]) -> None:
+    def _adopt(self, model: Any, kind: str, classes: np.ndarray, nodes: dict[str, Any]) -> None:
         self._model, self._kind = model, kind
         about = json.loads(model.about)
         names = model.labels
+        known = {str(label): label for label in classes.tolist()}
         #: Labels in the order of the model's numbers, as the user wrote them.
         self._labels = np.array([known.get(name, nodes.get(name, name)) for name in names])
+        if self._labels.dtype.kind == classes.dtype.kind:
+            self._labels = self._labels.astype(classes.dtype)
         if kind == "multilabel-indicator" and not about["progressive"]:
-            self.classes_ = np.array(list(known.values()))
-        elif kind in ("binary", "multiclass"):
+            self.classes_ = classes
+        elif kind in ("binary", "multiclass") or self._labels.dtype.kind in "ifb":
             self.classes_ = np.unique(self._labels)
         else:
             self.classes_ = self._labels
@@ -248,17 +290,24 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         values = about["thresholds"].get("values")
         self.thresholds_ = None if values is None else dict(zip(names, values))
         self._calibrated = about["calibration"] is not None
+        documents = np.array(about["summary"]["label_documents"])
+        self._majority = self._labels[documents.argmax()]
+        self._shares = documents / max(documents.sum(), 1)
+        #: What a label scores that was not ranked: finite, so that whoever calibrates or stacks can go on.
+        self._floor = 0.0 if about["progressive"] else FLOORS[str(self.classifier_).partition("(")[0]]
+        self.n_iter_ = max(model.passes, default=None)
 
     def predict(self, raw_documents: Any) -> Any:
         """Labels, in the form y had: a vector, a list of labels for each document, or an indicator matrix."""
-        _, indptr, indices, _ = self._label(raw_documents, None)
+        _, indptr, indices, known = self._label(raw_documents, None)
+        _warnings.unknown_words(known)
         if self._kind == "multilabel-indicator":
             wide = _inputs.to_indicator(indptr, indices, len(self._labels))
             known = np.where(self._column[None, :] >= 0, wide[:, np.maximum(self._column, 0)], 0)
             return known
         names = self._labels[indices]
         if self._kind in ("lists", "none"):
-            return [part.tolist() for part in np.split(names, indptr[1:-1])] if len(indptr) > 1 else []
+            return [sorted(part.tolist()) for part in np.split(names, indptr[1:-1])] if len(indptr) > 1 else []
         best = np.full(len(indptr) - 1, self._majority, dtype=self._labels.dtype)
         has = np.diff(indptr) > 0
         # Thresholds other than rcut(1) may give several: the highest score decides.
@@ -270,26 +319,38 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         return best
 
     def decision_function(self, raw_documents: Any) -> np.ndarray:
-        """Scores, documents × classes; minus infinity for labels that were not ranked. Two classes: the difference."""
-        scores = self._label(raw_documents, -np.inf)[0]
-        scores = np.where(self._column[None, :] >= 0, scores[:, np.maximum(self._column, 0)], -np.inf)
-        if self._kind == "binary":
-            low, high = scores[:, 0], scores[:, 1]
-            return np.where(np.isfinite(low) & np.isfinite(high), high - low, 0.0) / 2
-        return scores
+        """Scores, documents × classes; a finite floor for labels that were not ranked. Two classes: half the difference."""
+        scores = self._label(raw_documents, self._floor)[0]
+        scores = np.where(self._column[None, :] >= 0, scores[:, np.maximum(self._column, 0)], self._floor)
+        return (scores[:, 1] - scores[:, 0]) / 2 if self._kind == "binary" else scores
 
-    def _calibration(self) -> bool:
-        return self.calibrate is not None or getattr(self, "_calibrated", False)
+    def _has_probabilities(self) -> bool:
+        if getattr(self, "_calibrated", False):
+            return True
+        if self.taxonomy is not None:
+            return False
+        if hasattr(self, "classifier_"):
+            return str(self.classifier_).partition("(")[0] in ("bayes", "logistic", "wknn")
+        # Without folds there is nothing to learn them from, but some classifiers have their own.
+        return self.folds != 0 or str(self.classifier).partition("(")[0] in ("bayes", "logistic", "wknn")
 
-    @available_if(_calibration)
+    @available_if(_has_probabilities)
     def predict_proba(self, raw_documents: Any) -> np.ndarray:
-        """Probabilities, documents × classes, where folds were made; rows add up to 1 where each document has one label."""
-        scores = self._label(raw_documents, -np.inf)[0]
-        p = self._model.probabilities(scores)
+        """Probabilities, documents × classes, where folds were made or the classifier has some of its own
+        (``bayes``, ``logistic``, ``wknn``); rows add up to 1 where each document has one label."""
+        p = self._probabilities(self._label(raw_documents, -np.inf)[0])
         p = np.where(self._column[None, :] >= 0, p[:, np.maximum(self._column, 0)], 0.0)
         if self._kind in ("binary", "multiclass"):
             total = p.sum(axis=1, keepdims=True)
             p = np.divide(p, total, out=np.full_like(p, 1 / p.shape[1]), where=total > 0)
+        return p
+
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Probabilities for scores, label by label: learned, or what the classifier's scores say themselves."""
+        p = self._model.probabilities(scores)
+        if p is None:
+            p = np.exp(scores) if str(self.classifier_).startswith(("bayes", "logistic")) else np.maximum(scores, 0.0)
+            p[~p.any(axis=1)] = self._shares
         return p
 
     def known(self, raw_documents: Any) -> np.ndarray:
@@ -301,7 +362,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
 
     def explain(
         self, document: Any, label: Any = None, top: int = 10, spans: bool = False
-    ) -> list[dict[str, Any]]:
+    ) -> Explanation:
         """Why a document has its labels, or the best one when it has none.
 
         A document is a string; where the terms read fields, a dictionary of them or a row of a DataFrame. With ``spans``, each
@@ -310,6 +371,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         For each label a dictionary: ``label``, ``score``, ``threshold``, ``decided``, ``bias``, the ``words`` that add most to
         the score (``word``, ``count``, ``adds``), and for a model of neighbours also ``neighbours``: the ids of training
         documents (their rows, for models fitted here) with what they add. These are the ``reasons`` of :meth:`answer`.
+
+        Notebooks show the marked text with bars; ``explain(…).to_frame()`` is a table.
         """
         check_is_fitted(self, "_model")
         name = None if label is None else str(label)
@@ -322,7 +385,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
                 listing = ", ".join(map(str, there)) or "none"
                 raise ValueError(f"the terms read the fields {', '.join(fields)}, and the document has: {listing}")
             documents = {field: [there.get(field)] for field in fields}
-        return self.answer(documents, why=top, label=name, spans=spans)[0]["reasons"]
+        reasons = lambda spans: self.answer(documents, why=top, label=name, spans=spans)[0]["reasons"]  # noqa: E731
+        return Explanation(reasons(spans), document, lambda: reasons(True))
 
     def answer(
         self,
@@ -392,8 +456,9 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
             if len(names) != len(self.classes_):
                 raise ValueError(f"y has {len(names)} columns, and the model has {len(self.classes_)} classes")
             names = [str(name) for name in self.classes_.tolist()]
+        raw = self._texts(raw_documents)
         found = self._model.evaluate(
-            self._texts(raw_documents),
+            raw,
             labels.sets,
             names,
             [str(measure) for measure in measures],
@@ -402,7 +467,25 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
             (0 if self.random_state is None else self.random_state) if intervals else None,
             _inputs.how(self),
         )
-        return json.loads(found)
+        found = json.loads(found)
+        if found["without_known_word"]:
+            _warnings.show(f"{found['without_known_word']} documents have no word that the model knows")
+        if (found.get("trained_on") or 0) > TRAINED_ON:
+            _warnings.show(
+                f"about {100 * found['trained_on']:.0f} % of these documents were trained on: new documents will be labelled less "
+                "well than these"
+            )
+        return found
+
+    def score(self, raw_documents: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of documents whose label, or set of labels, is right, in whatever form y has.
+
+        scikit-learn's own tools want to know how to split lists of labels: give them a splitter, such as ``cv=KFold(5)``."""
+        truth, found = _inputs.labels(y, lists=True), _inputs.labels(self.predict(raw_documents), lists=True)
+        if truth.documents != found.documents:
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[found.documents, truth.documents]}")
+        right = [set(a) == set(b) for a, b in zip(rows_of(truth), rows_of(found))]
+        return float(np.average(right, weights=sample_weight))
 
     def top_words(self, label: Any, top: int = 10) -> list[tuple[str, float]]:
         """The words with the largest weights for a label, for and against; neighbours have none."""
@@ -418,30 +501,31 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
     def load(cls, path: str | os.PathLike) -> TextCategorizer:
         """Read a model file, of this class or of ``tamis fit``.
 
-        A file knows labels by their names alone: numbers come back as strings, and labels of documents that may have
-        several as lists. Pickle an estimator to keep the form of y.
+        Labels are of the type, in the order and in the form that they were fitted in; those of ``tamis fit``, and of files of
+        version 0.1, are text: one for each document where the model gives one, else a list.
         """
-        model = _core.Model.load(os.fspath(path))
+        return cls._of(_core.Model.load(os.fspath(path)))
+
+    @classmethod
+    def _of(cls, model: Any) -> TextCategorizer:
+        """The estimator of a model that was read."""
         about = json.loads(model.about)
         summary, text = about["summary"], about["text"]
         estimator = cls(
-            by=None if about["progressive"] else summary["selector"],
-            features="auto" if about["progressive"] else len(model.features),
             classifier=summary["classifier"],
-            threshold=None if about["progressive"] else about["deciding"],
             calibrate=about["calibration"],
-            folds=summary["folds"],
+            # One fold stands for a validation part, which documents that Python holds do not have.
+            folds=None if summary["folds"] == 1 else summary["folds"],
             random_state=summary["seed"],
             terms=text["terms"],
             stop_words=text["stop_words"].get("@list"),
+            html=text.get("html"),
+            **asked(about, len(model.features)),
         )
         estimator.trials_, estimator.frontier_ = pd.DataFrame(), pd.DataFrame()
         estimator.threshold_report_ = estimator.unchanged_ = None
-        names = model.labels
-        one = about["deciding"] == "rcut(1)" and summary["single_label"]
-        kind = ("binary" if len(names) == 2 else "multiclass") if one else "lists"
-        estimator._adopt(model, kind, {name: name for name in names}, {})
-        estimator._majority = names[int(np.argmax(summary["label_documents"]))]
+        kind, classes, nodes = given_target(model.labels, about)
+        estimator._adopt(model, kind, classes, nodes)
         return estimator
 
     def _label(self, raw_documents: Any, absent: float | None) -> tuple:

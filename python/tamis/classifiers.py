@@ -1,99 +1,26 @@
-"""Four classifiers on counts, for one label or many."""
+"""A linear SVM and two kinds of neighbours, for one label or many."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+import scipy.sparse as sp
+from sklearn.metrics import accuracy_score
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_non_negative, validate_data
 
-from . import _core, _inputs
+from . import _core, _inputs, _warnings
+from ._classifier import CountClassifier, is_counts
+from ._parameters import POSITIVE, RUNNING, SEED
 
 
-class _CountClassifier(ClassifierMixin, BaseEstimator):
-    """What the classifiers share: counts and labels go to the core, ranked or decided labels come back."""
+class LinearSVM(CountClassifier):
+    """Linear support vector machine, one problem for each label, solved to a stated gap.
 
-    #: The score of a label that the classifier does not rank.
-    _absent_score = 0.0
-
-    def _spec(self) -> str:
-        raise NotImplementedError
-
-    def _policy(self) -> str | None:
-        """How labels are decided where documents have several."""
-        return self.threshold
-
-    def fit(self, X: Any, y: Any) -> _CountClassifier:
-        """Fit to counts X (documents × terms) and labels y: a vector, or an indicator matrix."""
-        return self._fit(X, y)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The label of each document, or for several labels an indicator matrix."""
-        return self._predict(X)
-
-    def _fit(self, X: Any, y: Any, lengths: Any = None, sample_weight: Any = None) -> _CountClassifier:
-        _inputs.refuse_lists(y)
-        names = list(y.columns) if hasattr(y, "columns") else None
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
-        check_non_negative(X, f"{type(self).__name__}.fit")
-        labels = _inputs.labels(y, names=names)
-        _inputs.two_classes(labels, type(self).__name__)
-        self.classes_ = labels.classes
-        self._multilabel = labels.multilabel
-        threshold = self._policy() if labels.multilabel else "rcut(1)"
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
-        self._model = _core.Model.fit_matrix(
-            _inputs.matrix(X), _lengths(lengths), labels.sets, self._spec(), threshold, _inputs.how(self), weights
-        )
-        counts = np.bincount(labels.sets[1], minlength=len(self.classes_))
-        self._majority = int(counts.argmax())
-        self._prior = counts / max(counts.sum(), 1)
-        return self
-
-    def _label(self, X: Any, scores: bool, lengths: Any = None) -> tuple:
-        check_is_fitted(self, "_model")
-        X = validate_data(self, X, accept_sparse="csr", reset=False)
-        check_non_negative(X, type(self).__name__)
-        absent = self._absent_score if scores else None
-        return self._model.matrix(_inputs.matrix(X), _lengths(lengths), absent, _inputs.how(self))
-
-    def _predict(self, X: Any, lengths: Any = None) -> np.ndarray:
-        _, indptr, indices, _ = self._label(X, False, lengths)
-        if self._multilabel:
-            return _inputs.to_indicator(indptr, indices, len(self.classes_))
-        # A document without any known word may have no neighbours: the most frequent class is all that is left.
-        codes = np.full(len(indptr) - 1, self._majority)
-        codes[np.diff(indptr) > 0] = indices
-        return self.classes_[codes]
-
-    def _scores(self, X: Any, lengths: Any = None) -> np.ndarray:
-        return self._label(X, True, lengths)[0]
-
-    def _decision_function(self, X: Any, lengths: Any = None) -> np.ndarray:
-        scores = self._scores(X, lengths)
-        return scores if self._multilabel or scores.shape[1] > 2 else (scores[:, 1] - scores[:, 0]) / 2
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        # Counts are whole numbers. This is scikit-learn's tag for input coded as whole numbers.
-        tags.input_tags.categorical = True
-        tags.classifier_tags.multi_label = True
-        # They are for words: a column that every document has tells nothing (its idf is 0), and the checks have no others.
-        tags.classifier_tags.poor_score = True
-        return tags
-
-
-def _lengths(lengths: Any) -> np.ndarray | None:
-    return None if lengths is None else np.ascontiguousarray(np.asarray(lengths).ravel(), dtype=np.int64)
-
-
-class LinearSVM(_CountClassifier):
-    """Linear support vector machine on counts, one problem for each label, solved to a stated gap.
-
-    Documents become tf-idf vectors inside (or as ``vectors`` says): pass counts, not weights.
+    Counts become tf-idf vectors inside (or as ``vectors`` says); what is no count, such as tf-idf or scaled numbers, is taken as it
+    is.
 
     Parameters
     ----------
@@ -103,10 +30,13 @@ class LinearSVM(_CountClassifier):
         What an error costs.
     multi : {"ovr", "ovo"}, default="ovr"
         One label against the rest, or pairs of labels.
-    vectors : {"tfidf", "binary", "tf", "okapi"}, default="tfidf"
-        How counts become vectors.
-    class_weight : {None, "balanced"}, default=None
-        Whether both sides of a problem weigh the same.
+    vectors : {"auto", "as-is", "tfidf", "binary", "tf", "okapi"}, default="auto"
+        How rows become vectors: ``as-is`` takes any numbers, also negative ones, the others are for counts, alone or times a
+        selector score, as in ``tfidf*rf``. ``auto`` is ``tfidf`` for counts (0, 1, 2 …) and ``as-is`` for anything else;
+        ``vectors_`` says which it was.
+    class_weight : {None, "balanced"} or dict, default=None
+        What documents of a label cost: all alike, so that both sides of a problem weigh the same, or a number for each label (1 for
+        those not named).
     gap : float, default=None
         Duality gap at which a label is solved, as a share; 1e-4 for hinge and 1e-6 for squared when None.
     iterations : int, default=5000
@@ -114,15 +44,30 @@ class LinearSVM(_CountClassifier):
     threshold : str, default=None
         How labels are decided where documents have several: ``rcut(n)`` or ``fixed(x)``; scores above 0 when None.
         :class:`ThresholdTuner` tunes one for each label.
-    random_state : int, default=0
+    random_state : int, RandomState or Generator, default=0
         Seed of the order in which documents are met.
     n_jobs, verbose :
-        Threads (all cores when None) and progress on standard error.
+        Threads (one when None, all cores when −1) and progress.
 
     Attributes
     ----------
     classes_ : ndarray
         The labels, or the columns of the indicator matrix.
+    coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
+        Weights of the columns, on the vectors that counts become. Not for ``multi="ovo"``.
+    intercept_ : ndarray of shape (n_classes,), or (1,)
+        Biases.
+    n_iter_ : int
+        Passes of the label that took most.
+    vectors_ : str
+        How rows became vectors.
+    n_features_in_, feature_names_in_ :
+        Number of columns, and their names where X was a DataFrame.
+
+    See Also
+    --------
+    sklearn.svm.LinearSVC : The same problem on vectors that are weighted before; docs/drop-in.md has them side by side.
+    ThresholdTuner : Tunes a threshold for each label.
 
     Examples
     --------
@@ -137,20 +82,33 @@ class LinearSVM(_CountClassifier):
     # Without a positive document the solution is w = 0 and b = −1.
     _absent_score = -1.0
 
+    _parameter_constraints = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "loss": [StrOptions({"hinge", "squared"})],
+        "multi": [StrOptions({"ovr", "ovo"})],
+        "vectors": [str],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "gap": [Interval(Real, 0, None, closed="neither"), None],
+        "iterations": [POSITIVE],
+        "threshold": [str, None],
+        "random_state": SEED,
+        **RUNNING,
+    }
+
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        loss="squared",
-        multi="ovr",
-        vectors="tfidf",
-        class_weight=None,
-        gap=None,
-        iterations=5000,
-        threshold=None,
-        random_state=0,
-        n_jobs=None,
-        verbose=False,
+        loss: str = "squared",
+        multi: str = "ovr",
+        vectors: str = "auto",
+        class_weight: str | dict | None = None,
+        gap: float | None = None,
+        iterations: int = 5000,
+        threshold: str | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ):
         self.C = C
         self.loss = loss
@@ -165,75 +123,131 @@ class LinearSVM(_CountClassifier):
         self.verbose = verbose
 
     def _spec(self) -> str:
-        classes = "equal" if self.class_weight is None else self.class_weight
         gap = "" if self.gap is None else f",gap={float(self.gap)!r}"
-        seed = 0 if self.random_state is None else self.random_state
+        vectors = "tfidf" if self.vectors_ == "as-is" else self.vectors_
         return (
-            f"svm(c={float(self.C)!r},loss={self.loss},multi={self.multi},vectors={self.vectors},classes={classes},"
-            f"iterations={self.iterations},seed={seed}{gap})"
+            f"svm(c={float(self.C)!r},loss={self.loss},multi={self.multi},vectors={vectors},classes={self._class_weights()},"
+            f"iterations={self.iterations},seed={_inputs.seed(self.random_state)}{gap})"
         )
 
     def _policy(self) -> str | None:
         return "fixed(0)" if self.threshold is None and self.multi == "ovr" else self.threshold
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVM:
+        """Fit to X (documents × columns) and labels y: a vector, or an indicator matrix; `sample_weight` says how often each document
+        counts."""
+        X, labels = self._checked(X, y)
+        self._adopt(labels)
+        self.vectors_ = self.vectors
+        if self.vectors == "auto":
+            self.vectors_ = "tfidf" if self.multi == "ovo" or is_counts(X) else "as-is"
+        for name in ("_model", "_planes", "_thresholds"):
+            self.__dict__.pop(name, None)
+        if self.vectors_ == "as-is":
+            self._fit_vectors(X, labels, sample_weight)
+        else:
+            check_non_negative(X, f"{type(self).__name__}.fit(vectors={self.vectors_!r})")
+            self._fit_counts(X, labels, sample_weight=sample_weight)
+            self.n_iter_ = max(self._model.passes, default=0)
+        return self
+
+    def _fit_vectors(self, X: Any, labels: _inputs.Labels, sample_weight: Any) -> None:
+        """Planes through vectors as they are."""
+        if self.multi == "ovo":
+            raise ValueError(
+                "multi='ovo' is for counts: numbers as they are are told apart one label against the rest. "
+                "sklearn.multiclass.OneVsOneClassifier(LinearSVM()) does pairs."
+            )
+        rows = sp.csr_matrix(X, dtype=np.float32, copy=True)
+        rows.sum_duplicates()
+        sets, weights = labels.sets, None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            # Documents that do not count are none.
+            kept = np.flatnonzero(weights > 0)
+            members = sp.csr_matrix((np.ones(len(sets[1])), sets[1], sets[0]), shape=(labels.documents, sets[2]))[kept]
+            sets = (members.indptr.astype(np.int64), members.indices.astype(np.int32), sets[2])
+            rows, weights = rows[kept], np.ascontiguousarray(weights[kept])
+        found, coefficients, bias, passes, given_up = _core.fit_vectors(
+            rows.indptr.astype(np.int64),
+            rows.indices.astype(np.int32),
+            rows.data,
+            rows.shape[1],
+            weights,
+            sets,
+            self._spec(),
+            _inputs.how(self),
+        )
+        planes = len(self.classes_)
+        self._planes = np.zeros((planes, rows.shape[1])), np.full(planes, self._absent_score)
+        self._planes[0][found], self._planes[1][found] = coefficients, bias
+        if planes == 2 and not labels.multilabel:
+            # The plane of the second class is that of the first, turned round.
+            self._planes = self._planes[0][1:], self._planes[1][1:]
+        self.n_iter_ = max(passes, default=0)
+        if self.threshold is not None and labels.multilabel:
+            # What the policy is without tuning: nothing is learned from scores.
+            no_scores = np.zeros((labels.documents, planes))
+            self._thresholds = _core.Thresholds.tune(
+                self.threshold, no_scores, np.zeros(labels.documents, np.int64), labels.sets, None, (False, 1)
+            )[0]
+        if given_up:
+            _warnings.show(
+                f"{given_up} of {len(passes)} problems were given up after {self.iterations} passes: more iterations, a larger "
+                "gap, a smaller C, or columns of a smaller scale (StandardScaler, MaxAbsScaler) help",
+                True,
+            )
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of each document, or for several labels an indicator matrix."""
+        check_is_fitted(self, "vectors_")
+        if self.vectors_ != "as-is":
+            return self._predict(X)
+        scores = self.decision_function(X)
+        if self._multilabel:
+            if hasattr(self, "_thresholds"):
+                indptr, indices = self._thresholds.decide(np.ascontiguousarray(scores), None)
+                return _inputs.to_indicator(indptr, indices, len(self.classes_))
+            return (scores >= 0).astype(int)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores, documents × labels; for two classes one number, positive for the second."""
-        return self._decision_function(X)
+        check_is_fitted(self, "vectors_")
+        if self.vectors_ != "as-is":
+            return self._decision_function(X)
+        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        scores = X @ self._planes[0].T + self._planes[1]
+        return scores[:, 0] if not self._multilabel and scores.shape[1] == 1 else scores
+
+    @property
+    def coef_(self) -> np.ndarray:
+        return self._weights()[0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        return self._weights()[1]
+
+    def _weights(self) -> tuple[np.ndarray, np.ndarray]:
+        check_is_fitted(self, "vectors_")
+        if self.vectors_ == "as-is":
+            return self._planes
+        weights, bias = self._linear("coef_")
+        if self._multilabel or len(bias) != 2:
+            return weights, bias
+        # decision_function is half the difference of the two.
+        return (weights[1:] - weights[:1]) / 2, (bias[1:] - bias[:1]) / 2
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        counts_only = self.vectors not in ("auto", "as-is") or self.multi == "ovo"
+        tags.input_tags.positive_only = counts_only
+        tags.input_tags.categorical = counts_only
+        tags.classifier_tags.poor_score = self.vectors != "as-is"
+        return tags
 
 
-class MultinomialBayes(_CountClassifier):
-    """Multinomial naive Bayes with add-one smoothing, of words and of the shares of classes (MultinomialNB of scikit-learn
-    smooths words alone).
-
-    Parameters
-    ----------
-    multi : {"auto", "joint", "ovr"}, default="auto"
-        All labels compete, or each is decided by itself; auto takes the second where documents have several labels.
-    threshold : str, default=None
-        How labels are decided where documents have several; those with a probability of at least ½ when None.
-    n_jobs, verbose :
-        Threads (all cores when None) and progress on standard error.
-
-    Examples
-    --------
-    >>> from tamis import MultinomialBayes
-    >>> MultinomialBayes().fit([[2, 0], [0, 1]], ["a", "b"]).predict([[3, 1]]).tolist()
-    ['a']
-    """
-
-    _absent_score = -np.inf
-
-    def __init__(self, *, multi="auto", threshold=None, n_jobs=None, verbose=False):
-        self.multi = multi
-        self.threshold = threshold
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _spec(self) -> str:
-        multi = self.multi
-        if multi == "auto":
-            multi = "ovr" if self._multilabel else "joint"
-        return f"bayes(multi={multi})"
-
-    def _policy(self) -> str | None:
-        if self.threshold is None and self.multi in ("auto", "ovr"):
-            return f"fixed({float(np.log(0.5))!r})"
-        return self.threshold
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of probabilities, documents × labels."""
-        return self._scores(X)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities, documents × labels; of one label for each document they add up to 1."""
-        p = np.exp(self._scores(X))
-        if self.multi == "ovr" and not self._multilabel:
-            total = p.sum(axis=1, keepdims=True)
-            p = np.divide(p, total, out=np.full_like(p, 1 / p.shape[1]), where=total > 0)
-        return p
-
-
-class OkapiKNN(_CountClassifier):
+class OkapiKNN(CountClassifier):
     """The nearest training documents by Okapi similarity; labels score the sum of similarities.
 
     Parameters
@@ -243,7 +257,19 @@ class OkapiKNN(_CountClassifier):
     threshold : str, default=None
         How labels are decided where documents have several; as many as training documents have on average when None.
     n_jobs, verbose :
-        Threads (all cores when None) and progress on standard error.
+        Threads (one when None, all cores when −1) and progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, or the columns of the indicator matrix.
+    n_features_in_, feature_names_in_ :
+        Number of columns, and their names where X was a DataFrame.
+
+    See Also
+    --------
+    WeightedKNN : Neighbours by cosine, with shares that are probabilities.
+    sklearn.calibration.CalibratedClassifierCV : Probabilities of any classifier, also this one.
 
     Notes
     -----
@@ -259,7 +285,11 @@ class OkapiKNN(_CountClassifier):
     ['a', 'b']
     """
 
-    def __init__(self, k=100, *, threshold=None, n_jobs=None, verbose=False):
+    _parameter_constraints = {"k": [POSITIVE], "threshold": [str, None], **RUNNING}
+
+    def __init__(
+        self, k: int = 100, *, threshold: str | None = None, n_jobs: int | None = None, verbose: bool = False
+    ):
         self.k = k
         self.threshold = threshold
         self.n_jobs = n_jobs
@@ -280,8 +310,12 @@ class OkapiKNN(_CountClassifier):
         """Sums of similarities, documents × labels; for two classes their difference."""
         return self._decision_function(X, lengths)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None, lengths: Any = None) -> float:
+        """Share of documents whose label, or set of labels, is right."""
+        return accuracy_score(y, self.predict(X, lengths), sample_weight=sample_weight)
 
-class WeightedKNN(_CountClassifier):
+
+class WeightedKNN(CountClassifier):
     """The nearest training documents by cosine; labels score their share of the similarity, from 0 to 1.
 
     Parameters
@@ -291,7 +325,18 @@ class WeightedKNN(_CountClassifier):
     threshold : str, default=None
         How labels are decided where documents have several; as many as training documents have on average when None.
     n_jobs, verbose :
-        Threads (all cores when None) and progress on standard error.
+        Threads (one when None, all cores when −1) and progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, or the columns of the indicator matrix.
+    n_features_in_, feature_names_in_ :
+        Number of columns, and their names where X was a DataFrame.
+
+    See Also
+    --------
+    OkapiKNN : Neighbours by Okapi similarity.
 
     Examples
     --------
@@ -300,7 +345,11 @@ class WeightedKNN(_CountClassifier):
     [[1.0, 0.0]]
     """
 
-    def __init__(self, k=20, *, threshold=None, n_jobs=None, verbose=False):
+    _parameter_constraints = {"k": [POSITIVE], "threshold": [str, None], **RUNNING}
+
+    def __init__(
+        self, k: int = 20, *, threshold: str | None = None, n_jobs: int | None = None, verbose: bool = False
+    ):
         self.k = k
         self.threshold = threshold
         self.n_jobs = n_jobs

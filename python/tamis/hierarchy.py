@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from . import _core, _inputs
+from ._parameters import COUNT, RUNNING, SEED
 from .classifiers import LinearSVM
 from .threshold import scores_of
 
@@ -71,10 +75,10 @@ class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Step of the grid of tsa and rbf.
     cv : int, default=3
         Folds.
-    random_state : int, default=1
+    random_state : int, RandomState or Generator, default=1
         Seed of folds and training sets.
     n_jobs, verbose :
-        Threads of the tuning (all cores when None) and progress on standard error.
+        Threads of the tuning (one when None, all cores when −1) and progress.
 
     Attributes
     ----------
@@ -84,6 +88,11 @@ class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Fitted classifiers by node.
     tuned_ : dict
         Thresholds by node, root first, and what is known about them; None for nodes that are never accepted.
+
+    See Also
+    --------
+    TextCategorizer : The same from strings, with a model file.
+    ThresholdTuner : Thresholds of labels without a taxonomy.
 
     Examples
     --------
@@ -95,22 +104,37 @@ class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ['sport/hockey', 'sport/football', 'trade']
     """
 
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "decision_function"]), HasMethods(["fit", "predict_proba"]), None],
+        "taxonomy": [Mapping, "array-like", str, os.PathLike, None],
+        "threshold": [StrOptions({"greedy-exact", "tsa", "rbf", "exact"})],
+        "utility": [str],
+        "negatives": [str],
+        "per_node": [COUNT, None],
+        "imbalance": [str, None],
+        "answers": [str, None],
+        "step": [Real, None],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "random_state": SEED,
+        **RUNNING,
+    }
+
     def __init__(
         self,
-        estimator=None,
-        taxonomy=None,
+        estimator: Any = None,
+        taxonomy: Any = None,
         *,
-        threshold="tsa",
-        utility="f1",
-        negatives="parent-minus-node",
-        per_node=1000,
-        imbalance=None,
-        answers=None,
-        step=None,
-        cv=3,
-        random_state=1,
-        n_jobs=None,
-        verbose=False,
+        threshold: str = "tsa",
+        utility: str = "f1",
+        negatives: str = "parent-minus-node",
+        per_node: int | None = 1000,
+        imbalance: str | None = None,
+        answers: str | None = None,
+        step: float | None = None,
+        cv: int = 3,
+        random_state: Any = 1,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ):
         self.estimator = estimator
         self.taxonomy = taxonomy
@@ -128,15 +152,16 @@ class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> ProgressiveFilter:
         """Fit the nodes; y names nodes: a vector, or an indicator (a DataFrame whose columns name them)."""
+        self._validate_params()
         _inputs.refuse_lists(y)
-        names = list(y.columns) if hasattr(y, "columns") else None
+        y, names = _inputs.known_form(y) if y is not None else (y, None)
         X, y = indexable(X, y)
-        labels = _inputs.labels(y if names is None else np.asarray(y), names=names)
+        labels = _inputs.labels(y, names=names)
         _inputs.two_classes(labels, type(self).__name__)
         self._multilabel = labels.multilabel
         nodes, sets = self._nodes(labels)
-        seed = 0 if self.random_state is None else self.random_state
-        folds = _core.stratified_folds(sets, _inputs.whole("cv", self.cv, 2), seed)
+        seed = _inputs.seed(self.random_state)
+        folds = _core.stratified_folds(sets, int(self.cv), seed)
         everything = np.arange(len(folds), dtype=np.int64)
         held_out = np.full((len(folds), len(nodes.names)), -np.inf)
         margins = False
@@ -188,8 +213,7 @@ class ProgressiveFilter(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _train(self, nodes: Any, X: Any, rows: np.ndarray, seed: int) -> tuple[dict[int, Any], list[int]]:
         estimator = LinearSVM() if self.estimator is None else self.estimator
-        per_node = None if self.per_node is None else _inputs.whole("per_node", self.per_node)
-        sets, states = nodes.training(rows.astype(np.int64), self.negatives, per_node, seed)
+        sets, states = nodes.training(rows.astype(np.int64), self.negatives, self.per_node, seed)
         models = {}
         for node, chosen, positive in sets:
             models[node] = clone(estimator).fit(_safe_indexing(X, chosen), positive.astype(int))

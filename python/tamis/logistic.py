@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from .classifiers import _CountClassifier
+from ._classifier import CountClassifier
+from ._parameters import POSITIVE, RUNNING
 
 
-class LinearLogistic(_CountClassifier):
+class LinearLogistic(CountClassifier):
     """Logistic regression with an L2 penalty on counts, solved to a stated gap: probabilities without a calibration.
 
     Documents become tf-idf vectors inside (or as ``vectors`` says): pass counts, not weights. The intercept is penalised like any other
@@ -34,12 +37,19 @@ class LinearLogistic(_CountClassifier):
     threshold : str, default=None
         How labels are decided where documents have several; those with a probability of at least ½ when None.
     n_jobs, verbose :
-        Threads (all cores when None) and progress on standard error.
+        Threads (one when None, all cores when −1) and progress.
 
     Attributes
     ----------
     classes_ : ndarray
         The labels, or the columns of the indicator matrix.
+    n_iter_ : int
+        Steps of the problem that took most.
+
+    See Also
+    --------
+    sklearn.linear_model.LogisticRegression : docs/drop-in.md has both side by side.
+    LinearSVM : Another loss; also on numbers that are no counts.
 
     Examples
     --------
@@ -53,18 +63,29 @@ class LinearLogistic(_CountClassifier):
 
     _absent_score = -np.inf
 
+    _parameter_constraints = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "form": [str, None],
+        "vectors": [str],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "gap": [Interval(Real, 0, None, closed="neither")],
+        "iterations": [POSITIVE],
+        "threshold": [str, None],
+        **RUNNING,
+    }
+
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        form=None,
-        vectors="tfidf",
-        class_weight=None,
-        gap=1e-6,
-        iterations=100,
-        threshold=None,
-        n_jobs=None,
-        verbose=False,
+        form: str | None = None,
+        vectors: str = "tfidf",
+        class_weight: str | dict | None = None,
+        gap: float = 1e-6,
+        iterations: int = 100,
+        threshold: str | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ):
         self.C = C
         self.form = form
@@ -79,28 +100,18 @@ class LinearLogistic(_CountClassifier):
     def _spec(self) -> str:
         form = "" if self.form is None else f",form={self.form}"
         return (
-            f"logistic(c={float(self.C)!r},vectors={self.vectors},classes={self._classes()},gap={float(self.gap)!r},"
+            f"logistic(c={float(self.C)!r},vectors={self.vectors},classes={self._class_weights()},gap={float(self.gap)!r},"
             f"iterations={self.iterations}{form})"
         )
-
-    def _classes(self) -> str:
-        if self.class_weight is None:
-            return "equal"
-        if not isinstance(self.class_weight, dict):
-            return str(self.class_weight)
-        # The core knows labels by their numbers.
-        number = {label: at for at, label in enumerate(self.classes_.tolist())}
-        unknown = [label for label in self.class_weight if label not in number]
-        if unknown:
-            raise ValueError(f"class_weight names the label {unknown[0]!r}, which no document has")
-        return ";".join(f"{number[label]}:{float(weight)!r}" for label, weight in self.class_weight.items()) or "equal"
 
     def _policy(self) -> str | None:
         return f"fixed({float(np.log(0.5))!r})" if self.threshold is None else self.threshold
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearLogistic:
         """Fit to counts X (documents × terms) and labels y; `sample_weight` says how often each document counts."""
-        return self._fit(X, y, sample_weight=sample_weight)
+        self._fit(X, y, sample_weight=sample_weight)
+        self.n_iter_ = max(self._model.passes, default=0)
+        return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log probabilities, documents × labels; for two classes the log odds of the second."""

@@ -30,6 +30,7 @@ def names() -> list[str]:
 
 
 def _sets(y: Any, classes: Any, columns: int | None) -> _inputs.Sets:
+    y = _inputs.known_form(y)[0]
     if classes is None:
         labels = _inputs.labels(y, lists=True)
         if labels.kind == "lists":
@@ -40,6 +41,7 @@ def _sets(y: Any, classes: Any, columns: int | None) -> _inputs.Sets:
             )
         return labels.sets
     place = {label: at for at, label in enumerate(np.asarray(classes).tolist())}
+    _refuse_strangers(y, place)
     if sp.issparse(y) or (not _inputs.is_lists(y) and np.ndim(y) == 2):
         found = _inputs.indicator(y).sets
         if found[2] != len(place):
@@ -53,6 +55,33 @@ def _sets(y: Any, classes: Any, columns: int | None) -> _inputs.Sets:
     return offsets, np.array([code for row in codes for code in row], dtype=np.int32), len(place)
 
 
+def _refuse_strangers(y: Any, place: dict[Any, int]) -> None:
+    """Refuses labels of another type than the classes: "1" is not 1, and nothing would ever be right."""
+    if sp.issparse(y) or np.ndim(y if not _inputs.is_lists(y) else [0]) == 2:
+        return
+    items = _inputs.values(y)
+    found = [label for row in items for label in (row if isinstance(row, (list, tuple, set, frozenset, np.ndarray)) else [row])]
+    text = {isinstance(label, str) for label in place}
+    other = next((label for label in found if len(text) == 1 and isinstance(label, str) not in text), None)
+    if other is not None:
+        known = next(iter(place))
+        raise ValueError(
+            f"{other!r} is a label of type {type(other).__name__}, and the classes are of type {type(known).__name__}, such as "
+            f"{known!r}: labels of both must be of one type"
+        )
+
+
+def _refuse_scores(y_pred: Any) -> None:
+    """Refuses probabilities where decisions are expected: each of them would count as a label that is given."""
+    values = y_pred.data if sp.issparse(y_pred) else y_pred
+    if _inputs.is_lists(values):
+        return
+    values = np.asarray(values)
+    if values.dtype.kind == "f" and values.size and not (values == np.floor(values)).all():
+        bad = float(values.ravel()[np.flatnonzero((values != np.floor(values)).ravel())[0]])
+        raise ValueError(f"y_pred holds {bad}, which is a score and no decision: give scores as y_score, or y_pred as labels")
+
+
 def _arguments(y_true: Any, y_score: Any, y_pred: Any, classes: Any) -> tuple:
     scores = None if y_score is None else np.ascontiguousarray(np.asarray(y_score, dtype=np.float64))
     if scores is not None and scores.ndim == 1:
@@ -61,9 +90,14 @@ def _arguments(y_true: Any, y_score: Any, y_pred: Any, classes: Any) -> tuple:
         if sorted(map(str, y_true.columns)) != sorted(map(str, y_pred.columns)):
             raise ValueError("y_true and y_pred have columns of other names")
         y_pred = y_pred[list(y_true.columns)]
+    if hasattr(y_true, "columns") and classes is None and y_pred is not None and not hasattr(y_pred, "columns"):
+        y_true = np.asarray(y_true)
+    y_true = _inputs.known_form(y_true)[0] if y_true is not None else y_true
     truth = _sets(y_true, classes, None if scores is None else scores.shape[1])
     decided = None
     if y_pred is not None:
+        y_pred = _inputs.known_form(y_pred)[0]
+        _refuse_scores(y_pred)
         known = classes
         if known is None and not _inputs.is_lists(y_true) and np.ndim(y_true) == 1:
             known = np.unique(np.asarray(y_true))

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from . import _warnings
+
 
 def _axes(ax: Any, **size: Any) -> Any:
     if ax is not None:
@@ -16,6 +18,29 @@ def _axes(ax: Any, **size: Any) -> Any:
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'tamis[plots]'") from error
     return plt.subplots(layout="constrained", **size)[1]
+
+
+def _readable(ax: Any, texts: Any) -> None:
+    """Takes a font that has all letters of the texts, where the usual one lacks some; says so where there is none."""
+    from matplotlib import font_manager
+    from matplotlib.ft2font import FT2Font
+
+    letters = {letter for text in texts for letter in str(text) if ord(letter) > 127}
+    lacks = lambda path: {letter for letter in letters if not FT2Font(path).get_char_index(ord(letter))}  # noqa: E731
+    if not letters:
+        return
+    missing = lacks(font_manager.findfont(font_manager.FontProperties()))
+    for font in font_manager.fontManager.ttflist if missing else ():
+        # The last resort has a box for every letter.
+        if "lastresort" not in font.fname.lower() and not lacks(font.fname):
+            for label in [*ax.get_yticklabels(), *ax.get_xticklabels(), ax.title]:
+                label.set_fontfamily([*font_manager.FontProperties().get_family(), font.name])
+            return
+    if missing:
+        _warnings.show(
+            f"no font here has {min(missing)!r} and the other letters of these words: install one, such as Noto Sans CJK for "
+            "Chinese, Japanese and Korean, and start Python again"
+        )
 
 
 def plot_size_curve(results: Any, measure: str | None = None, *, ax: Any = None) -> Any:
@@ -62,6 +87,7 @@ def plot_top_words(source: Any, label: Any = None, top: int = 15, *, ax: Any = N
     places = np.arange(len(words))[::-1]
     ax.barh(places, weights, color=["#2f6f9f" if weight >= 0 else "#b5533c" for weight in weights])
     ax.set_yticks(places, words)
+    _readable(ax, words)
     ax.axvline(0, color="0.4", lw=0.8)
     ax.set(xlabel=what, title=title)
     ax.margins(y=0.01)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
-from numbers import Integral
+from numbers import Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from scipy.stats import chi2
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from . import _inputs
+from ._parameters import COUNT, POSITIVE, RUNNING
 
 
 class _ColumnSelector(SelectorMixin, BaseEstimator):
     """What both selectors share: columns of a matrix of counts are ranked, some are kept."""
 
     def _rank(self, X: Any, y: Any, by: str, size: int | None, budget: tuple) -> str | None:
+        self._validate_params()
         if y is None and self._needs_labels():
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
@@ -27,12 +34,10 @@ class _ColumnSelector(SelectorMixin, BaseEstimator):
             labels = _inputs.no_labels(X.shape[0])
         else:
             _inputs.refuse_lists(y)
-            names = list(y.columns) if hasattr(y, "columns") else None
+            y, names = _inputs.known_form(y)
             X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, ensure_min_samples=2)
             labels = _inputs.labels(y, names=names)
-        if not isinstance(by, str):
-            raise ValueError(f"by should be a selector expression such as 'chi2max'. Got {by!r}.")
-        cut = None if self.cut is None else _inputs.whole("cut", self.cut)
+        cut = self.cut
         try:
             columns, scores, found, _ = _inputs.rank_columns(X, labels, by, cut, size, budget, _inputs.how(self))
         except ValueError:
@@ -46,7 +51,20 @@ class _ColumnSelector(SelectorMixin, BaseEstimator):
         self.ranking_ = np.full(n, len(columns) + 1, dtype=int)
         self.ranking_[columns] = np.arange(1, len(columns) + 1)
         self._order = columns
+        #: χ² of one label has one degree of freedom; the best of several labels is corrected for their number (Bonferroni).
+        self.pvalues_ = None
+        if by.partition("@")[0].strip() == "chi2max":
+            problems = 1 if len(labels.classes) <= 2 and not labels.multilabel else len(labels.classes)
+            self.pvalues_ = np.where(np.isfinite(self.scores_), np.minimum(problems * chi2.sf(self.scores_, 1), 1.0), 1.0)
         return found
+
+    def transform(self, X: Any) -> Any:
+        """The columns that were selected; of a sparse matrix, where frames are asked for, as a frame of sparse columns."""
+        if not sp.issparse(X) or _get_output_config("transform", self)["dense"] != "pandas":
+            return super().transform(X)
+        support = self.get_support(indices=True)
+        X = validate_data(self, X, dtype=None, accept_sparse="csr", reset=False)
+        return pd.DataFrame.sparse.from_spmatrix(X[:, support])
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self, "support_")
@@ -77,9 +95,9 @@ class Selector(_ColumnSelector):
         Columns that are positive in at most so many documents are left out before scores are computed; None cuts those
         in no document. A cut inside the expression wins.
     n_jobs : int, default=None
-        Threads; all cores when None. The result does not depend on it.
+        Threads: one when None, all cores when −1. The result does not depend on it.
     verbose : bool, default=False
-        Report progress on standard error.
+        Show progress: a bar where tqdm is installed, else lines on standard error.
 
     Attributes
     ----------
@@ -88,11 +106,20 @@ class Selector(_ColumnSelector):
         points: the number of candidates plus one minus the rank.
     ranking_ : ndarray of shape (n_features,)
         The rank of each column, 1 for the best; those that were cut share the rank after the last.
+    pvalues_ : ndarray of shape (n_features,) or None
+        For ``chi2max``: how likely so large a χ² is of a word that tells nothing of any label, corrected for the number of labels.
+        None for other selectors.
 
     Notes
     -----
     Most selectors look at whether a value is above 0, so tf-idf weights select as counts do. ``ib`` looks at counts and
     wants whole numbers.
+
+    See Also
+    --------
+    sklearn.feature_selection.SelectKBest : docs/drop-in.md has both side by side.
+    OscillatingSearch : Columns that are best together.
+    tamis.rank : The ranking as a table.
 
     Examples
     --------
@@ -105,7 +132,22 @@ class Selector(_ColumnSelector):
     ['price', 'ship']
     """
 
-    def __init__(self, by="lr(chi2max,chi2avg)", k=2000, *, cut=1, n_jobs=None, verbose=False):
+    _parameter_constraints = {
+        "by": [str],
+        "k": [COUNT, StrOptions({"all"})],
+        "cut": [COUNT, None],
+        **RUNNING,
+    }
+
+    def __init__(
+        self,
+        by: str = "lr(chi2max,chi2avg)",
+        k: int | str = 2000,
+        *,
+        cut: int | None = 1,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ):
         self.by = by
         self.k = k
         self.cut = cut
@@ -114,9 +156,7 @@ class Selector(_ColumnSelector):
 
     def fit(self, X: Any, y: Any = None) -> Selector:
         """Rank the columns of X; y is labels or an indicator matrix."""
-        if not (self.k == "all" or (isinstance(self.k, Integral) and self.k >= 0)):
-            raise ValueError(f"k should be a number of columns, 0 or more, or 'all'. Got {self.k!r}.")
-        size = None if self.k == "all" else int(self.k)
+        size = None if isinstance(self.k, str) else self.k
         self._rank(X, y, self.by, size, (None, None))
         self.support_ = np.zeros(len(self.scores_), dtype=bool)
         self.support_[self._order[:size]] = True
@@ -155,6 +195,10 @@ class OscillatingSearch(_ColumnSelector):
     n_swings_ : int
         Swings made.
 
+    See Also
+    --------
+    Selector : Columns that are best one by one, in less time.
+
     Examples
     --------
     >>> from tamis import OscillatingSearch, TextCounter
@@ -163,7 +207,28 @@ class OscillatingSearch(_ColumnSelector):
     [0, 6]
     """
 
-    def __init__(self, k=100, *, start="ib", depth=1, cut=1, seconds=None, swings=None, n_jobs=None, verbose=False):
+    _parameter_constraints = {
+        "k": [POSITIVE],
+        "start": [str],
+        "depth": [POSITIVE],
+        "cut": [COUNT, None],
+        "seconds": [Interval(Real, 0, None, closed="left"), None],
+        "swings": [COUNT, None],
+        **RUNNING,
+    }
+
+    def __init__(
+        self,
+        k: int = 100,
+        *,
+        start: str = "ib",
+        depth: int = 1,
+        cut: int | None = 1,
+        seconds: float | None = None,
+        swings: int | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ):
         self.k = k
         self.start = start
         self.depth = depth
@@ -175,10 +240,8 @@ class OscillatingSearch(_ColumnSelector):
 
     def fit(self, X: Any, y: Any = None) -> OscillatingSearch:
         """Search on X; y is labels or an indicator matrix."""
-        if not (isinstance(self.k, Integral) and self.k >= 1):
-            raise ValueError(f"k should be a number of columns, 1 or more. Got {self.k!r}.")
         by = f"os({self.start},{self.depth})"
-        found = json.loads(self._rank(X, y, by, int(self.k), (self.seconds, self.swings)) or "{}")
+        found = json.loads(self._rank(X, y, by, self.k, (self.seconds, self.swings)) or "{}")
         self.support_ = self.scores_ > -np.inf
         self.value_, self.history_, self.n_swings_ = found["value"], found["history"], found["steps"]
         return self

@@ -31,8 +31,14 @@ def _test(name: str, a: Any, b: Any, replicates: int = 1000, level: float = 0.95
 def sign_test(a: Any, b: Any) -> dict[str, Any]:
     """Sign test of paired values, or of numbers of wins and losses; ties are dropped."""
     if np.ndim(a) == 0 and np.ndim(b) == 0:
-        return json.loads(_core.sign_test(int(a), int(b)))
+        return json.loads(_core.sign_test(_whole("wins", a), _whole("losses", b)))
     return _test("sign", a, b)
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not float(value).is_integer() or value < 0:
+        raise ValueError(f"a number of {name} is whole, 0 or more. Got {value!r}; give two vectors to compare values")
+    return int(value)
 
 
 def wilcoxon(a: Any, b: Any) -> dict[str, Any]:
@@ -52,4 +58,10 @@ def randomisation(a: Any, b: Any, *, replicates: int = 1000, random_state: int =
 
 def holm(p: Any) -> np.ndarray:
     """p-values corrected for as many tests by Holm's step-down."""
-    return np.array(_core.holm(np.asarray(p, dtype=float).tolist()))
+    p = np.asarray(p, dtype=float)
+    if p.ndim != 1:
+        raise ValueError(f"a vector of p-values is corrected, found shape {p.shape}")
+    wrong = p[~((p >= 0) & (p <= 1))]
+    if len(wrong):
+        raise ValueError(f"p-values lie between 0 and 1. Got {wrong[0]}.")
+    return np.array(_core.holm(p.tolist()))

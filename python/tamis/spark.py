@@ -19,20 +19,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+# First: it says what to install.
+from ._spark_columns import LABELS, TEXT, is_labels, is_text, label_sets, null_rule, text_arrays, with_column  # isort: skip
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
 from . import _core, _inputs
-from .categorizer import TextCategorizer
+from ._spark_model import classify, evaluate, udf
 from .functions import Counts, _reading, study_frame
 
-try:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql import functions as F
-    from pyspark.sql.types import ArrayType, DoubleType, MapType, StringType, StructField, StructType
-except ImportError as error:
-    raise ImportError("tamis.spark needs pyspark and pyarrow: pip install 'tamis[spark]'") from error
-
-__all__ = ["classify", "count", "rank", "study"]
+__all__ = ["classify", "count", "evaluate", "rank", "study", "udf"]
 
 #: Text that a task gathers before it is counted and added to what was counted before.
 CHUNK_BYTES = 64 << 20
@@ -43,62 +41,14 @@ ROWS = 1 << 16
 COUNTED = "term string, label string, documents long, occurrences long"
 
 
-def _column(df: DataFrame, name: str, what: str, expected: str, fits: Callable[[Any], bool]) -> None:
-    """Refuses a column that is not there or of the wrong type."""
-    fields = {field.name: field.dataType for field in df.schema.fields}
-    if name not in fields:
-        raise ValueError(f"there is no column {name!r} for the {what}; the DataFrame has {', '.join(fields)}")
-    if not fits(fields[name]):
-        kind = fields[name].simpleString()
-        raise TypeError(f"column {name!r} ({what}) is of type {kind}; expected {expected}")
-
-
-def _is_labels(kind: Any) -> bool:
-    return isinstance(kind, StringType) or (isinstance(kind, ArrayType) and isinstance(kind.elementType, StringType))
-
-
-def _text_arrays(column: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """A column of text as the arrays that Arrow keeps it in."""
-    if column.null_count:
-        raise ValueError(f"column {name!r} is null in {column.null_count} rows; fill or filter them first")
-    column = column.cast(pa.large_string())
-    _, offsets, data = column.buffers()
-    if len(column) == 0:
-        return np.zeros(1, np.int64), np.empty(0, np.uint8)
-    offsets = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
-    return offsets, np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8)
-
-
-def _label_sets(column: Any | None, rows: int, name: str | None) -> tuple[_inputs.Sets, list[str]]:
-    """A column of labels, one or a list in each row, as sets of numbers, and the names of the numbers."""
-    if column is None:
-        return _inputs.no_labels(rows).sets, []
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
-        values = pc.list_flatten(column)
-        if values.null_count:
-            raise ValueError(f"column {name!r} has a list with a null in it")
-    else:
-        lengths = pc.is_valid(column).to_numpy(zero_copy_only=False).astype(np.int64)
-        values = column.drop_null()
-    encoded = values.dictionary_encode()
-    names = encoded.dictionary.to_pylist()
-    # Each label once in a row, in ascending numbers.
-    keys = np.repeat(np.arange(rows), lengths) * max(len(names), 1) + encoded.indices.to_numpy(zero_copy_only=False)
-    keys = np.unique(keys)
-    per_row = np.bincount(keys // max(len(names), 1), minlength=rows) if len(keys) else np.zeros(rows, int)
-    offsets = np.concatenate([[0], np.cumsum(per_row)]).astype(np.int64)
-    return (offsets, (keys % max(len(names), 1)).astype(np.int32), len(names)), names
-
-
-def _count_task(text: str, labels: str | None, options: str, memory: int) -> Callable:
+def _count_task(labelled: bool, options: str, memory: int) -> Callable:
     """What a task does: its documents become rows of counts, a term and label at a time."""
 
     def chunk(batches: list) -> _core.Counts:
         table = pa.Table.from_batches(batches).combine_chunks()
         column = lambda name: pa.concat_arrays(table.column(name).chunks)  # noqa: E731
-        offsets, data = _text_arrays(column(text), text)
-        sets, names = _label_sets(None if labels is None else column(labels), table.num_rows, labels)
+        offsets, data = text_arrays(column(TEXT))
+        sets, names = label_sets(column(LABELS) if labelled else None, table.num_rows, "labels")
         return _core.Counts.of_column(offsets, data, sets, names, options, memory, (False, 1))
 
     def task(batches: Iterator) -> Iterator:
@@ -147,11 +97,12 @@ def _counted_rows(parts: dict[str, Any]) -> Iterator:
 
 def count(
     df: DataFrame,
-    text: str = "text",
-    labels: str | None = "labels",
+    text: str | Column = "text",
+    labels: str | Column | None = "labels",
     *,
     min_df: int = 1,
     memory: int = 512 << 20,
+    on_null: str = "error",
     **options: Any,
 ) -> Counts:
     """Count terms by label on the executors: the counts that one machine gives for the same documents.
@@ -160,26 +111,33 @@ def count(
     ----------
     df : DataFrame
         Documents; anything Spark reads.
-    text : str, default="text"
-        Column of the text.
-    labels : str or None, default="labels"
+    text : str or Column, default="text"
+        Column of the text, a field of a nested one such as ``mail.body``, or an expression.
+    labels : str, Column or None, default="labels"
         Column of the labels: an array of strings, or a string where documents have one; None for no labels.
     min_df : int, default=1
         Terms in fewer documents are left out. Their document frequencies are added up first, and rows of the others only
         are shuffled.
     memory : int
         About how many bytes a task may take to count.
+    on_null : {"error", "skip", "empty"}, default="error"
+        Of a null text, the job fails; or the row is left out; or it is an empty text.
     **options
         Text options as of :class:`tamis.TextCounter`.
     """
-    _column(df, text, "text", "string", lambda kind: isinstance(kind, StringType))
+    null_rule(on_null, ("error", "skip", "empty"))
+    chosen = with_column(df, TEXT, text, "text", "string", is_text)
     if labels is not None:
-        _column(df, labels, "labels", "array<string> or string", _is_labels)
+        chosen = with_column(chosen, LABELS, labels, "labels", "array<string> or string", is_labels)
+    chosen = chosen.select(TEXT, *([] if labels is None else [LABELS]))
+    if on_null == "skip":
+        chosen = chosen.where(F.col(TEXT).isNotNull())
+    elif on_null == "empty":
+        chosen = chosen.fillna("", [TEXT])
     parameters = _inputs.text_options(options)
     # Options that are wrong are refused here, not by a hundred tasks.
     _core.Counts.of_texts([], _inputs.no_labels(0).sets, [], parameters, memory, (False, 1))
-    chosen = df.select(*([text] if labels is None or labels == text else [text, labels]))
-    counted = chosen.mapInArrow(_count_task(text, labels, parameters, memory), COUNTED)
+    counted = chosen.mapInArrow(_count_task(labels is not None, parameters, memory), COUNTED)
     if min_df > 1:
         counted = counted.persist()
     try:
@@ -239,8 +197,8 @@ def rank(
     documents: DataFrame | Counts,
     by: str = "chi2max",
     *,
-    text: str = "text",
-    labels: str | None = "labels",
+    text: str | Column = "text",
+    labels: str | Column | None = "labels",
     top: int | None = None,
     cut: int | None = None,
     per_label: bool = False,
@@ -252,86 +210,6 @@ def rank(
     if not isinstance(counts, Counts):
         counts = count(documents, text, labels, min_df=min_df, **options)
     return counts.rank(by, top=top, cut=cut, per_label=per_label)
-
-
-#: Models of this process by the hash of their file: tasks of one worker share them.
-_MODELS: dict[int, _core.Model] = {}
-
-
-def _model(file: bytes) -> _core.Model:
-    key = hash(file)
-    if key not in _MODELS:
-        _MODELS.clear()
-        _MODELS[key] = _core.Model.from_bytes(file)
-    return _MODELS[key]
-
-
-def classify(
-    df: DataFrame,
-    model: TextCategorizer | str | os.PathLike | bytes,
-    text: str = "text",
-    *,
-    output: str = "labels",
-    scores: str | None = None,
-) -> DataFrame:
-    """Label documents on the executors: the DataFrame with a column of labels more.
-
-    Parameters
-    ----------
-    df : DataFrame
-        Documents; other columns stay.
-    model : TextCategorizer, path or bytes
-        A fitted categorizer, or a model file, also of ``tamis fit``. It travels to the executors once.
-    text : str, default="text"
-        Column of the text; where it is null, labels are null.
-    output : str, default="labels"
-        Name of the new column, an array of strings.
-    scores : str, default=None
-        Name of a further column, a map of all ranked labels to their scores.
-    """
-    _column(df, text, "text", "string", lambda kind: isinstance(kind, StringType))
-    new = [output] if scores is None else [output, scores]
-    for name in new:
-        if name in df.columns:
-            raise ValueError(f"the DataFrame has a column {name!r} already; choose another name for the output")
-    if isinstance(model, TextCategorizer):
-        file = bytes(model._model.to_bytes())
-    elif isinstance(model, bytes):
-        file = model
-    else:
-        with open(model, "rb") as stream:
-            file = stream.read()
-    # A damaged file is refused here, not by a hundred tasks.
-    _core.Model.from_bytes(file)
-    fields = [StructField(output, ArrayType(StringType(), False))]
-    if scores is not None:
-        fields.append(StructField(scores, MapType(StringType(), DoubleType(), False)))
-    schema = StructType([*df.schema.fields, *fields])
-    return df.mapInArrow(_classify_task(file, text, new), schema)
-
-
-def _classify_task(file: bytes, text: str, new: list[str]) -> Callable:
-    def task(batches: Iterator) -> Iterator:
-        model = _model(file)
-        names = pa.array(model.labels, pa.string())
-        for batch in batches:
-            column = batch.column(text)
-            null = pc.is_null(column)
-            offsets, data = _text_arrays(pc.fill_null(column, ""), text)
-            absent = -np.inf if len(new) > 1 else None
-            found, indptr, indices, _ = model.column(offsets, data, absent, (False, 1))
-            lists = pa.ListArray.from_arrays(
-                pa.array(indptr.astype(np.int32)), names.take(pa.array(indices)), mask=null if pc.any(null).as_py() else None
-            )
-            columns = [*batch.columns, lists]
-            if found is not None:
-                ranked = np.isfinite(found)
-                ends = np.concatenate([[0], np.cumsum(ranked.sum(axis=1))]).astype(np.int32)
-                keys = names.take(pa.array(np.nonzero(ranked)[1]))
-                columns.append(pa.MapArray.from_arrays(pa.array(ends), keys, pa.array(found[ranked])))
-            yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, *new])
-
-    return task
 
 
 #: The study of this process: tasks of one worker share the corpus they read.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _inputs
+from ._parameters import RUNNING, SEED
 
 
 def scores_of(estimator: Any, X: Any, method: str = "auto", multilabel: bool = False) -> np.ndarray:
@@ -61,10 +64,10 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         several.
     method : {"auto", "decision_function", "predict_proba"}, default="auto"
         Where scores come from.
-    random_state : int, default=1
+    random_state : int, RandomState or Generator, default=1
         Seed of the folds.
     n_jobs, verbose :
-        Threads of the tuning (all cores when None) and progress on standard error.
+        Threads of the tuning (one when None, all cores when −1) and progress.
 
     Attributes
     ----------
@@ -76,6 +79,11 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The number of labels of ``rcut``.
     curves_, report_ : list of dict, dict
         F against threshold for each label, and how the tuning went.
+
+    See Also
+    --------
+    sklearn.model_selection.TunedThresholdClassifierCV : For two classes; docs/drop-in.md has both side by side.
+    ProgressiveFilter : Thresholds along the pipelines of a taxonomy.
 
     Notes
     -----
@@ -92,16 +100,25 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     (100, 5)
     """
 
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "decision_function"]), HasMethods(["fit", "predict_proba"])],
+        "policy": [str],
+        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), "array-like"],
+        "method": [StrOptions({"auto", "decision_function", "predict_proba"})],
+        "random_state": SEED,
+        **RUNNING,
+    }
+
     def __init__(
         self,
-        estimator,
-        policy="scut(goal=micro+macro,rare=5)",
+        estimator: Any,
+        policy: str = "scut(goal=micro+macro,rare=5)",
         *,
-        cv=5,
-        method="auto",
-        random_state=1,
-        n_jobs=None,
-        verbose=False,
+        cv: Any = 5,
+        method: str = "auto",
+        random_state: Any = 1,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ):
         self.estimator = estimator
         self.policy = policy
@@ -113,8 +130,11 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, **params: Any) -> ThresholdTuner:
         """Fit the classifier and tune its thresholds. Further arguments go to its ``fit``, by metadata routing."""
+        self._validate_params()
         routed = process_routing(self, "fit", **params).estimator.fit if params else {}
         _inputs.refuse_lists(y)
+        if not hasattr(y, "iloc"):  # frames and columns of pandas stay, for the classifier's own names
+            y = _inputs.known_form(y)[0]
         X, y = indexable(X, y)
         labels = _inputs.labels(y)
         _inputs.two_classes(labels, type(self).__name__)
@@ -153,8 +173,7 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _folds(self, X: Any, y: Any, labels: _inputs.Labels) -> np.ndarray:
         if isinstance(self.cv, (int, np.integer)):
-            folds = _inputs.whole("cv", self.cv, 2)
-            return _core.stratified_folds(labels.sets, folds, 0 if self.random_state is None else self.random_state)
+            return _core.stratified_folds(labels.sets, int(self.cv), _inputs.seed(self.random_state))
         folds = np.full(len(labels.sets[0]) - 1, -1, dtype=np.int64)
         cv = check_cv(self.cv, y if not labels.multilabel else None, classifier=not labels.multilabel)
         for fold, (_, test) in enumerate(cv.split(X, None if labels.multilabel else y)):

@@ -13,14 +13,6 @@ import pytest
 TAMIS = os.environ.get("TAMIS_BIN")
 
 
-def pytest_collection_modifyitems(items):
-    """Without the program every test is skipped, and says why."""
-    if not TAMIS:
-        missing = pytest.mark.skip(reason="TAMIS_BIN is not set: build tamis and name the program with it")
-        for item in items:
-            item.add_marker(missing)
-
-
 def pytest_configure():
     if TAMIS and not pathlib.Path(TAMIS).is_file():
         raise pytest.UsageError(f"TAMIS_BIN={TAMIS} is not a file")
@@ -30,7 +22,9 @@ class Tamis:
     """The program."""
 
     def __call__(self, *arguments, code=0):
-        """Standard output of a run that must end with the exit code."""
+        """Standard output of a run that must end with the exit code. Without the program the test is skipped, and says why."""
+        if not TAMIS:
+            pytest.skip("TAMIS_BIN is not set: build tamis and name the program with it")
         done = subprocess.run([TAMIS, *map(str, arguments)], capture_output=True, text=True, check=False)
         assert done.returncode == code, f"{arguments}: {done.stderr}"
         return done.stdout

@@ -187,8 +187,11 @@ def test_categorizer_is_the_program(messages, tamis_program, tmp_path, options):
     assert ours.predict(texts) == [sorted(line["labels"]) for line in lines]
     found = ours.decision_function(texts)
     for row, line in zip(found, lines):
-        named = {str(label): score for label, score in zip(ours.classes_.tolist(), row) if np.isfinite(score)}
-        assert named == {entry["label"]: entry["score"] for entry in line["ranked"]}
+        named = {str(label): score for label, score in zip(ours.classes_.tolist(), row)}
+        ranked = {entry["label"]: entry["score"] for entry in line["ranked"]}
+        assert {label: named[label] for label in ranked} == ranked
+        # What was not ranked has one score, and a finite one: others calibrate and stack.
+        assert np.isfinite(row).all() and {score for label, score in named.items() if label not in ranked} <= {ours._floor}
     again = tamis.TextCategorizer.load(tmp_path / "a.model")
     assert again.predict(texts[:50]) == ours.predict(texts[:50])
     (tmp_path / "one.txt").write_text(texts[0], encoding="utf-8")
@@ -338,7 +341,9 @@ def test_selecting_takes_no_second_copy_of_the_data():
 # Bad input
 
 
-@pytest.mark.parametrize("estimator", [tamis.Selector(by="ib"), tamis.LinearSVM(), tamis.OkapiKNN(), tamis.MultinomialBayes()])
+@pytest.mark.parametrize(
+    "estimator", [tamis.Selector(by="ib"), tamis.LinearSVM(vectors="tfidf"), tamis.OkapiKNN(), tamis.WeightedKNN()]
+)
 def test_what_is_no_count_is_refused(estimator):
     X, y = np.array([[1.0, 2], [0, 1], [3, 0]]), [0, 1, 1]
     estimator.fit(X, y)
@@ -375,7 +380,7 @@ def test_labels_in_every_form_give_the_same():
     numbers = tamis.TextCategorizer(**options).fit(texts, np.array([10, 10, 9, 9] * 4))
     assert numbers.predict(texts[:3]).tolist() == [10, 10, 9] and numbers.classes_.tolist() == [9, 10]
     with pytest.raises(ValueError, match="list of strings"):
-        tamis.TextCategorizer().fit(texts, [[1], ["a"], None, []] * 4)
+        tamis.TextCategorizer().fit(texts, [[1], ["a"], [], []] * 4)
     with pytest.raises(ValueError, match="multi-label data representation"):
         tamis.Selector().fit(tamis.TextCounter().fit_transform(texts), lists)
 
@@ -435,8 +440,10 @@ def test_mistakes_are_explained(tmp_path):
     with pytest.raises(tamis.ExpressionError, match="expected"):
         tamis.Selector(by="lr(chi2max,").fit(X, y)
     with pytest.raises(tamis.InvalidOptionError, match="between 1e-12"):
+        tamis.LinearSVM(C=1e-20).fit(X, y)
+    with pytest.raises(ValueError, match="The 'C' parameter of LinearSVM must be"):
         tamis.LinearSVM(C=0).fit(X, y)
-    with pytest.raises(ValueError, match="k should be"):
+    with pytest.raises(ValueError, match="The 'k' parameter of Selector must be"):
         tamis.Selector(k=-1).fit(X, y)
     with pytest.raises(FileNotFoundError):
         tamis.TextCategorizer.load("no such file")
@@ -507,5 +514,5 @@ def test_a_loaded_model_fits_as_it_was_fitted(messages, tmp_path):
 )
 def test_a_parameter_out_of_range_is_named(use, name):
     X, y = np.array([[2, 0], [0, 1], [1, 1], [0, 3]] * 5), np.array([1, 0, 0, 0] * 5)
-    with pytest.raises(ValueError, match=f"^{name} should be"):
+    with pytest.raises(ValueError, match=f"^The '{name}' parameter of |^{name} should be"):
         use(X, y)

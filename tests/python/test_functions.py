@@ -251,7 +251,7 @@ def test_ctrl_c_stops_long_work_and_verbose_reports(tmp_path):
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=120)
     assert (child.returncode, out) == (0, "stopped\n"), err
-    assert "[tamis] counting" in err
+    assert "counting" in err
 
 
 def test_other_threads_run_meanwhile(messages):

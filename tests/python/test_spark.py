@@ -102,8 +102,43 @@ def test_null_texts(spark):
     frame = spark.createDataFrame([("a ship",), (None,)], "text string")
     model = tamis.TextCategorizer(by="df", features="all", classifier="bayes").fit(["ship sea", "oil gas"] * 3, ["sea", "oil"] * 3)
     assert [row["labels"] for row in tamis.spark.classify(frame, model).collect()] == [["sea"], None]
-    with pytest.raises(Exception, match="column 'text' is null in 1 rows"):
-        tamis.spark.count(frame, labels=None)
+    given = {rule: [row["labels"] for row in tamis.spark.classify(frame, model, on_null=rule).collect()] for rule in ("null", "empty")}
+    assert given["null"] == [["sea"], None] and given["empty"][1] is not None
+    for use in (lambda: tamis.spark.count(frame, labels=None), lambda: tamis.spark.classify(frame, model, on_null="error").collect()):
+        with pytest.raises(Exception, match="the text is null in 1 rows"):
+            use()
+    assert tamis.spark.count(frame, labels=None, on_null="skip") == tamis.count(["a ship"])
+    assert tamis.spark.count(frame, labels=None, on_null="empty") == tamis.count(["a ship", ""])
+    with pytest.raises(ValueError, match="on_null should be one of"):
+        tamis.spark.count(frame, labels=None, on_null="drop")
+
+
+def test_nested_columns_expressions_probabilities_and_measures(spark, lines):
+    from pyspark.sql import functions as F
+
+    rows = [((d["text"],), d["labels"][:1]) for d in lines[:300]]
+    frame = spark.createDataFrame(rows, "mail struct<body: string>, labels array<string>").repartition(3)
+    texts, labels = [row[0][0] for row in rows], [row[1] for row in rows]
+    whole = tamis.count(texts, labels)
+    assert tamis.spark.count(frame, "mail.body") == whole == tamis.spark.count(frame, F.col("mail.body"), F.col("labels"))
+    shouted = tamis.spark.count(frame, F.upper("mail.body"), lowercase=False)
+    assert shouted == tamis.count([text.upper() for text in texts], labels, lowercase=False)
+    model = tamis.TextCategorizer(by="df", features=300, classifier="bayes").fit(texts, [names[0] for names in labels])
+    found = tamis.spark.classify(frame, model, "mail.body", output="found", probabilities="p")
+    assert found.columns == ["mail", "labels", "found", "p"]
+    row = found.limit(1).collect()[0]
+    expected = dict(zip(model.classes_.tolist(), model.predict_proba([row["mail"]["body"]])[0]))
+    assert row["p"] == pytest.approx(expected, abs=1e-12)
+    judged = tamis.spark.evaluate(frame, model, "mail.body")
+    local = tamis.measures.evaluate([names[0] for names in labels], y_pred=model.predict(texts))
+    assert judged == pytest.approx(local)
+    label = tamis.spark.udf(model)
+    assert {r[0][0] for r in frame.select(label("mail.body")).collect()} == set(model.predict(texts))
+    svm = tamis.TextCategorizer(by="df", features=300, classifier="svm").fit(texts, [names[0] for names in labels])
+    with pytest.raises(ValueError, match="no probabilities"):
+        tamis.spark.classify(frame, svm, "mail.body", output="found", probabilities="p")
+    with pytest.raises(ValueError, match="for the text"):
+        tamis.spark.count(frame, "mail.subject")
 
 
 def test_wrong_columns_are_named(spark):

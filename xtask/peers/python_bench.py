@@ -23,7 +23,7 @@ def counting(name, texts):
     for words, options, pattern in [("", {}, {}), (", one tokenisation", {"words": "letters"}, {"token_pattern": "[A-Za-z]{2,}"})]:
         what = f"{name}: texts to counts{words}"
         ours, peer = best_of_both(
-            lambda: tamis.TextCounter(**options).fit_transform(texts),
+            lambda: tamis.TextCounter(**options, n_jobs=-1).fit_transform(texts),
             lambda: CountVectorizer(**pattern).fit_transform(texts),
         )
         for side, estimator, (seconds, X) in [("ours", "TextCounter", ours), ("peer", "CountVectorizer", peer)]:
@@ -33,12 +33,12 @@ def counting(name, texts):
 def selection(name, texts, y, single):
     X = CountVectorizer().fit_transform(texts)
     what = f"{name}: select 2,000 of {X.shape[1]} by χ²"
-    seconds, _ = best(5, lambda: tamis.Selector("chi2max", 2000, cut=None).fit(X, y))
+    seconds, _ = best(5, lambda: tamis.Selector("chi2max", 2000, cut=None, n_jobs=-1).fit(X, y))
     say("ours", what, seconds, "s", f"{y.shape[1] if y.ndim == 2 else len(np.unique(y))} labels")
     seconds, _ = best(2, lambda: SelectKBest(chi2, k=2000).fit(X, y))
     say("peer", what, seconds, "s", "SelectKBest(chi2)")
     what = f"{name}: select 2,000 by information gain"
-    seconds, _ = best(5, lambda: tamis.Selector("ig", 2000, cut=None).fit(X, single))
+    seconds, _ = best(5, lambda: tamis.Selector("ig", 2000, cut=None, n_jobs=-1).fit(X, single))
     say("ours", what, seconds, "s")
     columns = np.random.default_rng(0).choice(X.shape[1], 100, replace=False)
     part = (X[:, columns] > 0).tocsc()
@@ -57,10 +57,10 @@ def overhead(name, X, y):
         return _core.rank_matrix(arrays, labels, "chi2max", None, None, (None, None), how)
 
     rust, _ = best(15, core)
-    seconds, _ = best(15, lambda: tamis.Selector("chi2max", 2000, cut=None).fit(X, y))
+    seconds, _ = best(15, lambda: tamis.Selector("chi2max", 2000, cut=None, n_jobs=-1).fit(X, y))
     say("ours", f"{name}: Selector over its Rust call", 100 * (seconds / rust - 1), "%", f"{rust:.4f} s in Rust")
     tracemalloc.start()
-    tamis.Selector("chi2max", 2000, cut=None).fit(X, y)
+    tamis.Selector("chi2max", 2000, cut=None, n_jobs=-1).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     say("ours", f"{name}: arrays made by Selector.fit", peak / 1e6, "MB", f"{X.nnz} entries, {X.data.nbytes / 1e6:.1f} MB of data")
@@ -69,7 +69,7 @@ def overhead(name, X, y):
 def overhead_of_counting(name, texts):
     options, how = _inputs.text_parameters(tamis.TextCounter()), (False, 0)
     rust, _ = best(7, lambda: _core.count_texts(texts, options, None, _inputs.MEMORY, how))
-    seconds, _ = best(7, lambda: tamis.TextCounter().fit_transform(texts))
+    seconds, _ = best(7, lambda: tamis.TextCounter(n_jobs=-1).fit_transform(texts))
     say("ours", f"{name}: TextCounter over its Rust call", 100 * (seconds / rust - 1), "%", f"{rust:.4f} s in Rust")
 
 

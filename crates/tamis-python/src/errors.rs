@@ -14,7 +14,7 @@ create_exception!(tamis, DamagedFileError, PyValueError, "A model or counts file
 
 /// The exception of an error. Those that scikit-learn users expect as `ValueError` are its subclasses.
 pub(crate) fn to_py(error: Error) -> PyErr {
-    let message = arguments(&error.to_string());
+    let message = spelled(&error.to_string());
     match error {
         Error::Io { path, source } => match source.raw_os_error() {
             // Python chooses the subclass, such as FileNotFoundError, by the number.
@@ -32,7 +32,7 @@ pub(crate) fn to_py(error: Error) -> PyErr {
 }
 
 /// A message of the library with its options as arguments.
-fn arguments(message: &str) -> String {
+pub(crate) fn spelled(message: &str) -> String {
     spell_options(message, |option, value| {
         let Some(argument) = argument(option) else {
             let set = value.map_or(String::new(), |value| format!("={value}"));
@@ -70,7 +70,7 @@ fn option_arguments() -> Vec<(&'static str, Option<&'static str>)> {
 /// A message as Python shows it.
 #[pyfunction]
 fn spell_message(message: &str) -> String {
-    arguments(message)
+    spelled(message)
 }
 
 /// What the system says, without the number that Python adds itself.

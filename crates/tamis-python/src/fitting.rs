@@ -7,7 +7,7 @@ use tamis::classify::ClassifierSpec;
 use tamis::counts::{Counts, Csr, Vocabulary};
 use tamis::features::Size;
 use tamis::hierarchy::{ParentPolicy, Separator, Taxonomy};
-use tamis::model::{FitOptions, Model, Trained, Unlabelled};
+use tamis::model::{FitOptions, Trained, Unlabelled};
 use tamis::threshold::Threshold;
 use tamis::{Progress, Result};
 
@@ -41,7 +41,7 @@ pub(crate) fn fit_matrix(
     classifier: ClassifierSpec,
     threshold: Option<Threshold>,
     progress: &dyn Progress,
-) -> Result<Model> {
+) -> Result<Trained> {
     let MatrixDocuments { matrix, assignments, lengths, weights } = documents;
     let counts = Counts {
         vocabulary: Arc::new(Vocabulary::numbered(matrix.columns())),
@@ -60,7 +60,7 @@ pub(crate) fn fit_matrix(
         folds: Some(0),
         ..FitOptions::default()
     };
-    Ok(options.fit(&counts, &counts.rows(), progress)?.model)
+    options.fit(&counts, &counts.rows(), progress)
 }
 
 /// Counts that have labels, named by their numbers where there are no names, and no words: what splits and taxonomies

@@ -16,6 +16,8 @@ mod registry;
 mod study;
 mod texts;
 mod threshold;
+mod vectors;
+mod warnings;
 mod work;
 
 use pyo3::prelude::*;
@@ -30,6 +32,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     texts::register(m)?;
     model::register(m)?;
     threshold::register(m)?;
+    vectors::register(m)?;
     hierarchy::register(m)?;
     measure::register(m)?;
     study::register(m)?;

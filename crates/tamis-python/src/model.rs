@@ -9,12 +9,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
 use serde_json::json;
-use tamis::classify::{ClassifierSpec, Query, Scored};
+use tamis::classify::svm::Solution;
+use tamis::classify::{ClassifierSpec, Fitted, Outputs, Query, Scored};
 use tamis::corpus::{Document, Glance};
 use tamis::counts::{CountOptions, Documents, Entries, count};
-use tamis::hierarchy::GivenTaxonomy;
+use tamis::hierarchy::{GivenTaxonomy, Taxonomy};
 use tamis::measure::{Measure, Resampling};
-use tamis::model::{EvaluateOptions, FitOptions, How, Labeller, Memory, Model, Ranker, WhyAsked};
+use tamis::model::{EvaluateOptions, FitOptions, How, Labeller, Memory, Model, Ranker, Target, WhyAsked};
 use tamis::terms::TextChoices;
 use tamis::threshold::Threshold;
 use tamis::{Error, Result};
@@ -23,7 +24,8 @@ use crate::arrays::{Decided, Matrix, Sets, with_view};
 use crate::errors::{self, options, to_py};
 use crate::fitting::{MatrixDocuments, fit_matrix, report};
 use crate::texts::{GivenTexts, HeldTexts, LabelledTexts, Texts, column, labelled, named_fields};
-use crate::work::{How as Work, run};
+use crate::warnings::Warnings;
+use crate::work::{How as Work, run, run_hearing};
 
 /// Dense scores, decided labels, and whether each document has a word that the model knows.
 type LabelArrays<'py> = (
@@ -91,6 +93,8 @@ const BLOCK: usize = 256;
 #[pyclass(frozen, module = "tamis._core", name = "Model")]
 pub(crate) struct PyModel {
     model: Model,
+    /// Passes of each problem of an SVM that was just fitted.
+    passes: Vec<usize>,
 }
 
 impl PyModel {
@@ -137,8 +141,10 @@ impl PyModel {
         names: Vec<String>,
         text: &str,
         fitting: &str,
+        target: Option<&str>,
         how: Work,
     ) -> PyResult<(Self, String)> {
+        let target = target.map(options::<Target>).transpose()?;
         let mut fitting: FitOptions = options(fitting)?;
         let documents = labelled(texts, &labels, &names)?;
         let (source, glance) = Glance::measured(HeldTexts::of(&documents), FitOptions::LITTLE).map_err(to_py)?;
@@ -148,7 +154,11 @@ impl PyModel {
             fitting.fit(&counts, &counts.rows(), progress)
         })?;
         let report = errors::json(&report(&trained))?;
-        Ok((Self { model: trained.model }, report))
+        let model = match target {
+            Some(target) => trained.model.with_target(target),
+            None => trained.model,
+        };
+        Ok((Self { model, passes: passes(&trained.solutions) }, report))
     }
 
     /// Fits a classifier to all columns of a matrix of counts. `weights` say how often each document counts. `lengths` are the documents' lengths where the matrix does
@@ -171,7 +181,8 @@ impl PyModel {
         let assignments = labels.csr()?;
         let lengths = lengths.as_ref().map(|l| l.as_slice()).transpose()?;
         let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?.unwrap_or_default();
-        let model = with_view!(matrix, Entries::Whole, |view| run(py, how, |progress| {
+        let warnings = Warnings::of_solvers();
+        let trained = with_view!(matrix, Entries::Whole, |view| run_hearing(py, how, &warnings, |progress| {
             let documents = view.rows();
             let lengths = match lengths {
                 Some(lengths) if lengths.len() != documents => {
@@ -184,7 +195,7 @@ impl PyModel {
             let documents = MatrixDocuments { matrix: view.to_csr(), assignments, lengths, weights: weights.to_vec() };
             fit_matrix(documents, classifier, threshold, progress)
         }))?;
-        Ok(Self { model })
+        Ok(Self { model: trained.model, passes: passes(&trained.solutions) })
     }
 
     /// Labels texts. Scores are dense; a label that is not ranked scores `absent`, and without it there are none.
@@ -383,8 +394,45 @@ impl PyModel {
             "curves": model.curves,
             "text": model.text,
             "progressive": matches!(model.ranker, Ranker::Along(_)),
+            "hierarchy": match &model.ranker {
+                Ranker::Along(filter) => Some(filter.options()),
+                Ranker::Flat(_) => None,
+            },
+            "taxonomy": model.taxonomy.as_ref().map(Taxonomy::records),
+            "target": model.target,
             "calibration": model.calibration.as_ref().map(|c| c.method().to_string()),
         }))
+    }
+
+    /// Passes of each problem of an SVM that was just fitted; a model that was read does not know.
+    #[getter]
+    fn passes(&self) -> Vec<usize> {
+        self.passes.clone()
+    }
+
+    /// The labels of the outputs of a linear model that was fitted to a matrix, its weights (outputs × columns) and its biases;
+    /// nothing for neighbours and pairs of labels.
+    fn coefficients<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> Option<(Vec<u32>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let Ranker::Flat(Fitted::Linear(linear)) = &self.model.ranker else { return None };
+        let parts = linear.parts();
+        let labels = match &parts.outputs {
+            Outputs::Votes { .. } => return None,
+            outputs => outputs.labels().to_vec(),
+        };
+        let columns = self.model.terms.iter().map(|name| name.parse::<usize>().ok()).collect::<Option<Vec<_>>>()?;
+        let width = columns.iter().max().map_or(0, |last| last + 1);
+        let mut weights = Array2::<f64>::zeros((labels.len(), width));
+        for (&column, &feature) in columns.iter().zip(&self.model.feature_of) {
+            let common = parts.common.get(feature as usize).copied().unwrap_or(0.0);
+            for output in 0..labels.len() {
+                weights[[output, column]] = common + parts.every.get(output).copied().unwrap_or(0.0);
+            }
+            parts.weights.row(feature as usize).for_each(|(output, weight)| weights[[output, column]] += weight);
+        }
+        Some((labels, weights.into_pyarray(py), parts.bias.clone().into_pyarray(py)))
     }
 
     fn path(&self, label: &str) -> Option<Vec<String>> {
@@ -400,7 +448,7 @@ impl PyModel {
     /// Reads a model file.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
-        Ok(Self { model: Model::read(&path).map_err(to_py)? })
+        Ok(Self { model: Model::read(&path).map_err(to_py)?, passes: Vec::new() })
     }
 
     /// The model file as bytes.
@@ -411,12 +459,16 @@ impl PyModel {
     /// From the bytes of a model file.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        Ok(Self { model: Model::from_bytes(bytes).map_err(to_py)? })
+        Ok(Self { model: Model::from_bytes(bytes).map_err(to_py)?, passes: Vec::new() })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
     }
+}
+
+fn passes(solutions: &[Solution]) -> Vec<usize> {
+    solutions.iter().map(|solution| solution.iterations).collect()
 }
 
 #[derive(Default)]

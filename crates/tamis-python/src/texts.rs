@@ -13,7 +13,7 @@ use pyo3::types::{PyList, PyString, PyType};
 use rayon::prelude::*;
 use tamis::corpus::{BATCH_BYTES, Batch, Batches, Body, Document, Glance};
 use tamis::counts::{CountOptions, Csr, Vocabulary, count};
-use tamis::terms::{TextChoices, TextOptions};
+use tamis::terms::{Analyzer, TextChoices, TextOptions};
 use tamis::{Error, Result};
 
 use crate::arrays::Sets;
@@ -43,6 +43,30 @@ fn with_language(texts: GivenTexts, text: &str) -> PyResult<Option<String>> {
     let choices: TextChoices = options(text)?;
     let (_, glance) = Glance::of(HeldTexts::of(&LabelledTexts::unlabelled(texts.into()))).map_err(to_py)?;
     Ok(choices.with_language_of(&glance).map_err(to_py)?.language)
+}
+
+/// The terms of each text, in its order, as people read them.
+#[pyfunction]
+fn analyze(texts: Vec<PyBackedStr>, text: &str) -> PyResult<Vec<Vec<String>>> {
+    let options = text_options(text)?;
+    let mut analyzer = Analyzer::new(&options).map_err(to_py)?;
+    let terms = |text: &PyBackedStr| {
+        let mut numbers = Vec::new();
+        analyzer.analyze(&Body::Text(Cow::Borrowed(text)), |term, _| numbers.push(term));
+        let shown = |&term: &u32| {
+            let name = analyzer.term(term);
+            if options.marks_terms() { options.shown(name).into_owned() } else { name.to_owned() }
+        };
+        numbers.iter().map(shown).collect()
+    };
+    Ok(texts.iter().map(terms).collect())
+}
+
+/// The stop words of a language, or of a file with a word in each line.
+#[pyfunction]
+fn stop_words(name: &str) -> PyResult<Vec<String>> {
+    let path = std::path::Path::new(name);
+    if path.is_file() { tamis::terms::stop_words_of_file(path) } else { tamis::terms::stop_words(name) }.map_err(to_py)
 }
 
 /// The texts of some documents.
@@ -426,6 +450,8 @@ pub(crate) fn labelled_column(
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Terms>()?;
     m.add_function(wrap_pyfunction!(text_fields, m)?)?;
+    m.add_function(wrap_pyfunction!(analyze, m)?)?;
+    m.add_function(wrap_pyfunction!(stop_words, m)?)?;
     m.add_function(wrap_pyfunction!(with_language, m)?)?;
     m.add_function(wrap_pyfunction!(count_texts, m)?)
 }

@@ -11,30 +11,45 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use tamis::Progress;
 
 use crate::errors::to_py;
+use crate::warnings::Warnings;
 
 /// How work is run: `verbose` and threads (0 for one of each core), as Python hands them over.
 #[derive(Debug, Clone, Copy, Default, FromPyObject)]
 pub(crate) struct How(pub(crate) bool, pub(crate) usize);
 
+/// How often Python is told of progress at most.
+const TELL: Duration = Duration::from_millis(100);
+
 /// How often Python is asked whether Ctrl-C was pressed.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs work in a thread beside the caller's, which meanwhile looks for signals: Python shows them to its main thread
-/// only.
-#[allow(clippy::redundant_closure_for_method_calls)] // the method of `Python` is not general enough in its lifetime
+/// only. What the library warns of becomes warnings of Python's.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     how: How,
     work: impl FnOnce(&dyn Progress) -> tamis::Result<T> + Send,
 ) -> PyResult<T> {
+    run_hearing(py, how, &Warnings::default(), work)
+}
+
+/// The same, for those who want to hear some warnings only.
+#[allow(clippy::redundant_closure_for_method_calls)] // the method of `Python` is not general enough in its lifetime
+pub(crate) fn run_hearing<T: Send>(
+    py: Python<'_>,
+    how: How,
+    warnings: &Warnings,
+    work: impl FnOnce(&dyn Progress) -> tamis::Result<T> + Send,
+) -> PyResult<T> {
     let pool = pool(how.1)?;
-    let reporter = Reporter { verbose: how.0, stop: AtomicBool::new(false), stage: Mutex::new(None) };
-    let reporter = &reporter;
+    let reporter = &Reporter::new(py, how.0);
     let (outcome, signal) = py.detach(|| {
         std::thread::scope(|scope| {
             let (done, waiting) = channel();
+            let heard = warnings.clone();
             let worker = scope.spawn(move || {
-                let outcome = pool.install(|| work(reporter));
+                let outcome = pool.install(|| heard.during(|| work(reporter)));
+                reporter.finish();
                 // The caller waits for this; it cannot have gone.
                 let _ = done.send(());
                 outcome
@@ -49,6 +64,7 @@ pub(crate) fn run<T: Send>(
             (worker.join(), signal)
         })
     });
+    warnings.show(py)?;
     match (outcome, signal) {
         (_, Some(signal)) => Err(signal),
         (Ok(outcome), None) => outcome.map_err(to_py),
@@ -78,59 +94,64 @@ fn pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
     Ok(Arc::clone(&pools[pools.len() - 1].2))
 }
 
-struct Stage {
-    name: String,
-    total: Option<u64>,
-    done: u64,
-    said: Instant,
-}
-
-/// Progress as lines on `sys.stderr`, so that notebooks show them.
+/// Progress as `tamis._progress` shows it: a bar where there is one, else lines on `sys.stderr`.
 struct Reporter {
-    verbose: bool,
+    /// The one who shows it, where it is to be shown.
+    shown: Option<Py<PyAny>>,
     stop: AtomicBool,
-    stage: Mutex<Option<Stage>>,
+    /// Steps that were not told yet, and when some were told last: Python is asked ten times a second at most.
+    waiting: Mutex<(u64, Instant)>,
 }
 
 impl Reporter {
-    fn say(&self, text: &str) {
-        if self.verbose {
+    fn new(py: Python<'_>, verbose: bool) -> Self {
+        // A missing or odd module is no reason to fail.
+        let shown =
+            || -> PyResult<Py<PyAny>> { py.import("tamis._progress")?.getattr("Bar")?.call0().map(Bound::unbind) };
+        let shown = if verbose { PyResult::ok(shown()) } else { None };
+        Self { shown, stop: AtomicBool::new(false), waiting: Mutex::new((0, Instant::now())) }
+    }
+
+    fn tell(&self, method: &str, stage: &str, number: Option<u64>) {
+        if let Some(shown) = &self.shown {
             // A closed or odd stderr is no reason to fail.
-            let _ = Python::attach(|py| -> PyResult<()> {
-                let line = format!("[tamis] {text}\n");
-                py.import("sys")?.getattr("stderr")?.call_method1("write", (line,)).map(drop)
-            });
+            let _ = Python::attach(|py| shown.bind(py).call_method1(method, (stage, number)).map(drop));
         }
+    }
+
+    /// The steps that nobody was told of, where it is time to tell.
+    fn due(&self, steps: u64, now: bool) -> Option<u64> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.0 += steps;
+        if waiting.0 == 0 || !(now || waiting.1.elapsed() >= TELL) {
+            return None;
+        }
+        waiting.1 = Instant::now();
+        Some(std::mem::take(&mut waiting.0))
     }
 }
 
 impl Progress for Reporter {
     fn start(&self, stage: &str, total: Option<u64>) {
-        if self.verbose {
-            self.say(stage);
-            let stage = Stage { name: stage.to_owned(), total, done: 0, said: Instant::now() };
-            *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage);
-        }
+        self.finish();
+        self.tell("start", stage, total);
     }
 
     fn add(&self, steps: u64) {
-        if !self.verbose {
-            return;
+        if self.shown.is_some()
+            && let Some(steps) = self.due(steps, false)
+        {
+            self.tell("add", "", Some(steps));
         }
-        let text = {
-            let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(stage) = stage.as_mut() else { return };
-            stage.done += steps;
-            if stage.said.elapsed() < Duration::from_secs(1) {
-                return;
+    }
+
+    fn finish(&self) {
+        if self.shown.is_some() {
+            if let Some(steps) = self.due(0, true) {
+                self.tell("add", "", Some(steps));
             }
-            stage.said = Instant::now();
-            match stage.total {
-                Some(total) => format!("{}: {} of {total}", stage.name, stage.done),
-                None => format!("{}: {}", stage.name, stage.done),
-            }
-        };
-        self.say(&text);
+            self.tell("finish", "", None);
+        }
     }
 
     fn cancelled(&self) -> bool {

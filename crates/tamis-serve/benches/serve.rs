@@ -418,6 +418,7 @@ fn large() -> Model {
             folds: 0,
         },
         seen: Seen::default(),
+        target: None,
     })
     .expect("parts that belong together")
 }

@@ -68,4 +68,4 @@ mod progress;
 
 pub use error::{Error, Place, Result};
 pub use option::{OPTIONS, spell_options};
-pub use progress::{Progress, Silent, Stoppable};
+pub use progress::{NOT_CONVERGED, Progress, Silent, Stoppable};

@@ -30,6 +30,10 @@ impl Progress for Stoppable<'_> {
     }
 }
 
+/// The `target` of the warning that a solver gave up before it was as near to the optimum as was asked: those who tell kinds of
+/// warnings apart know it by this.
+pub const NOT_CONVERGED: &str = "tamis::not_converged";
+
 /// No progress shown, never cancelled.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;

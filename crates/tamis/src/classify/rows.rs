@@ -33,13 +33,7 @@ impl Rows {
     /// The same in a random order drawn once: passes that must meet documents in random order then read memory front to
     /// back.
     pub(super) fn shuffled(problem: &Problem, weighter: &Weighter, size: usize, seed: u64) -> Self {
-        let mut documents: Vec<u32> = (0..problem.documents() as u32).collect();
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        for at in 0..documents.len() {
-            let other = at + below(&mut rng, documents.len() - at);
-            documents.swap(at, other);
-        }
-        Self::new(problem, weighter, size, documents)
+        Self::new(problem, weighter, size, in_random_order(problem.documents(), seed))
     }
 
     fn new(problem: &Problem, weighter: &Weighter, size: usize, documents: Vec<u32>) -> Self {
@@ -62,6 +56,17 @@ impl Rows {
         Self { matrix, squares, documents, weights }
     }
 
+    /// Vectors as they are, in a random order; `weights` say how often each counts (empty: once).
+    pub(super) fn given(vectors: &Csr<f32>, weights: &[f64], seed: u64) -> Self {
+        let documents = in_random_order(vectors.rows(), seed);
+        let order: Vec<usize> = documents.iter().map(|&d| d as usize).collect();
+        let matrix = vectors.select_rows(&order);
+        let square = |row| 1.0 + matrix.row_values(row).iter().map(|&w| f64::from(w) * f64::from(w)).sum::<f64>();
+        let squares = (0..matrix.rows()).map(square).collect();
+        let weights = order.iter().map(|&row| weights.get(row).copied().unwrap_or(1.0)).collect();
+        Self { matrix, squares, documents, weights }
+    }
+
     /// Number of documents.
     pub(super) fn len(&self) -> usize {
         self.matrix.rows()
@@ -71,6 +76,17 @@ impl Rows {
     pub(super) fn features(&self) -> usize {
         self.matrix.columns()
     }
+}
+
+/// So many documents, shuffled.
+fn in_random_order(documents: usize, seed: u64) -> Vec<u32> {
+    let mut documents: Vec<u32> = (0..documents as u32).collect();
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for at in 0..documents.len() {
+        let other = at + below(&mut rng, documents.len() - at);
+        documents.swap(at, other);
+    }
+    documents
 }
 
 /// The vectors of some documents, and `‖x‖² + 1` of each.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::svm::Solution;
 use super::{
     BayesOptions, Classifier, Knn, KnnOptions, Linear, LogisticOptions, Problem, Query, Scored, Scratch, Similarity,
     SvmOptions,
@@ -70,13 +71,25 @@ impl ClassifierSpec {
 
     /// Fits it to training documents.
     pub fn fit(&self, problem: &Problem, progress: &dyn Progress) -> Result<Fitted> {
+        self.fit_with_solutions(problem, progress).map(|(fitted, _)| fitted)
+    }
+
+    /// The same, and how well each problem of an SVM or logistic regression was solved.
+    pub fn fit_with_solutions(&self, problem: &Problem, progress: &dyn Progress) -> Result<(Fitted, Vec<Solution>)> {
         Ok(match self {
             Self::Knn(options) => {
-                Fitted::Knn { model: Box::new(Knn::fit(problem, options)?), problem: problem.clone() }
+                let model = Box::new(Knn::fit(problem, options)?);
+                (Fitted::Knn { model, problem: problem.clone() }, Vec::new())
             }
-            Self::Bayes(options) => Fitted::Linear(options.fit(problem)?),
-            Self::Svm(options) => Fitted::Linear(options.fit(problem, progress)?.model),
-            Self::Logistic(options) => Fitted::Linear(options.fit(problem, progress)?.model),
+            Self::Bayes(options) => (Fitted::Linear(options.fit(problem)?), Vec::new()),
+            Self::Svm(options) => {
+                let fit = options.fit(problem, progress)?;
+                (Fitted::Linear(fit.model), fit.solutions)
+            }
+            Self::Logistic(options) => {
+                let fit = options.fit(problem, progress)?;
+                (Fitted::Linear(fit.model), fit.solutions.into_iter().map(Solution::from).collect())
+            }
         })
     }
 }

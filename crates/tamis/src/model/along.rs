@@ -105,9 +105,18 @@ pub(super) fn fit(
         },
         ranker: Ranker::Along(Box::new(filter)),
         seen: Seen::of(counts, rows),
+        target: None,
     })?;
     let nodes = Some(NodesSeen { without_documents, untunable, example });
-    Ok(Trained { model, trials: Vec::new(), frontier: Vec::new(), thresholds: None, unchanged: None, nodes })
+    Ok(Trained {
+        model,
+        trials: Vec::new(),
+        frontier: Vec::new(),
+        thresholds: None,
+        unchanged: None,
+        nodes,
+        solutions: Vec::new(),
+    })
 }
 
 /// F1 over all pipelines on the held-out documents that tuned their thresholds; a pipeline without thresholds misses

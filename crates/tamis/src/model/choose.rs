@@ -404,10 +404,17 @@ pub fn plan(counts: &Counts, rows: &[usize], options: &ChooseOptions) -> Result<
     let mut seconds = 0.0;
     if let (Some(first), Some(candidate)) = (heats.first(), search.candidates.last()) {
         // Bayes costs nothing; the classifier before it on the widest terms is the dearest.
-        let dearest = search.candidates.iter().rev().find(|c| c.classifier != candidate.classifier).unwrap_or(candidate);
+        let dearest =
+            search.candidates.iter().rev().find(|c| c.classifier != candidate.classifier).unwrap_or(candidate);
         let heat = search.heat(first.documents, options.folds);
         let start = std::time::Instant::now();
-        heat.run(Stage::Choosing, std::slice::from_ref(dearest), &options.selectors[..1], &[search.fixed], &crate::Silent)?;
+        heat.run(
+            Stage::Choosing,
+            std::slice::from_ref(dearest),
+            &options.selectors[..1],
+            &[search.fixed],
+            &crate::Silent,
+        )?;
         let one = start.elapsed().as_secs_f64() / (options.folds * first.documents) as f64;
         let fits = |heat: &HeatPlan| {
             // Smaller sizes are cheaper; nine of them together are about two and a half times all terms.

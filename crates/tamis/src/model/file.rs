@@ -1,7 +1,8 @@
 //! Models on disk: one file, verified when it is opened.
 //!
 //! Version 1. Sections: `meta` (JSON: text options, taxonomy, thresholds, calibration, training summary, shapes of the
-//! rest), the names of terms and labels, feature numbers, threshold curves, and the classifier's numbers. Integers and
+//! rest), the names of terms and labels, feature numbers, threshold curves, the classifier's numbers, and where labels were
+//! more than text to whoever fitted the model, what they were (`target`, JSON). Integers and
 //! floats are little-endian; the container hashes every section.
 
 use std::io::Write;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Model, ModelParts, Ranker, Seen, TrainingSummary};
+use super::{Model, ModelParts, Ranker, Seen, Target, TrainingSummary};
 use crate::atomic::AtomicFile;
 use crate::classify::{
     Classifier, Fitted, Knn, KnnOptions, Linear, LinearParts, Outputs, Problem, Store, Weighter, Weighting, Weights,
@@ -166,6 +167,9 @@ impl Model {
         if !self.seen.fingerprints().is_empty() {
             file.add_slice("seen", self.seen.fingerprints());
         }
+        if let Some(target) = &self.target {
+            file.add("target", serde_json::to_vec(target).map_err(json)?);
+        }
         file.append(numbers);
         Ok(file)
     }
@@ -187,6 +191,12 @@ impl Model {
             Shape::Progressive(filter) => Ranker::Along(Box::new(load_filter(*filter, file, taxonomy.as_ref())?)),
             flat => Ranker::Flat(load_classifier(flat, file, labels.len())?),
         };
+        // Files of older programs and of labels that are text in the usual form do not have it.
+        let target = if file.sections().any(|(name, _)| name == "target") {
+            Some(serde_json::from_str::<Target>(file.text("target")?).map_err(|e| json("target", e))?)
+        } else {
+            None
+        };
         let parts = ModelParts {
             neighbours: load_neighbours(&ranker, file)?,
             ranker,
@@ -204,6 +214,7 @@ impl Model {
             } else {
                 Vec::new()
             }),
+            target,
         };
         Self::new(parts).map_err(|e| file.error(e.to_string()))
     }

@@ -2,6 +2,7 @@
 
 use super::options::{Unlabelled, Way};
 use super::{FitOptions, FrontierPoint, Model, SearchPlan, Trial, along, flat, plan};
+use crate::classify::svm::Solution;
 use crate::counts::{Counts, Vocabulary};
 use crate::hierarchy::pipeline::ScoreTable;
 use crate::threshold::ThresholdReport;
@@ -22,6 +23,8 @@ pub struct Trained {
     pub unchanged: Option<f64>,
     /// What was seen along the taxonomy, where each node has a classifier.
     pub nodes: Option<NodesSeen>,
+    /// How well each problem of a flat SVM or logistic regression was solved; none for other classifiers.
+    pub solutions: Vec<Solution>,
 }
 
 /// What was seen while a classifier was made for each node of a taxonomy.

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::labeller::Desk;
-use super::{Labeller, Seen};
+use super::{Labeller, Seen, Target};
 use crate::classify::{Classifier, ClassifierSpec, Fitted, Query, Scored, Scratch};
 use crate::counts::Vocabulary;
 use crate::hierarchy::progressive::Answers;
 use crate::hierarchy::{ProgressiveMemory, ProgressiveModel, Taxonomy};
 use crate::terms::{Analyzer, TextOptions, Unit};
-use crate::threshold::{Calibration, ThresholdCurve, Thresholds};
+use crate::threshold::{Calibration, Threshold, ThresholdCurve, Thresholds};
 use crate::{Error, Result};
 
 /// What is remembered about a training.
@@ -116,6 +116,8 @@ pub struct ModelParts {
     pub summary: TrainingSummary,
     /// Some of the documents it was trained on; empty in files of older programs.
     pub seen: Seen,
+    /// What labels are to whoever fitted it, where that is more than text.
+    pub target: Option<Target>,
 }
 
 /// A fitted model, ready to label documents. Its parts were checked and do not change; copies share them.
@@ -204,6 +206,21 @@ impl Model {
         let plain = !parts.text.marks_terms() && parts.text.blocks().iter().all(|block| block.unit == Unit::Words);
         let shown = (!plain).then(|| term_of.iter().map(shown).collect());
         Ok(Self(Arc::new(Checked { parts, term_of, shown, idle: Mutex::default() })))
+    }
+
+    /// The same model with what its labels are to the caller. A target that says nothing more than the model does is left out, so
+    /// that whoever fits the same documents writes the same file.
+    #[must_use]
+    pub fn with_target(self, target: Target) -> Self {
+        let one_each = self.summary.single_label && self.deciding() == Threshold::rcut(1).to_string();
+        let target = (!target.is_plain(one_each)).then_some(target);
+        let checked = Arc::try_unwrap(self.0).unwrap_or_else(|shared| Checked {
+            parts: shared.parts.clone(),
+            term_of: shared.term_of.clone(),
+            shown: shared.shown.clone(),
+            idle: Mutex::default(),
+        });
+        Self(Arc::new(Checked { parts: ModelParts { target, ..checked.parts }, ..checked }))
     }
 
     /// The name of a feature, for people.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::choose::{Choice, ChooseOptions, choose};
 use super::fit::{Trained, check, sorted};
 use super::{FitOptions, Model, ModelParts, Ranker, Seen, TrainingSummary};
-use crate::classify::svm::Multi;
+use crate::classify::svm::{Multi, Solution};
 use crate::classify::sweep::{Prefixes, Task, means};
 use crate::classify::{ClassifierSpec, Fitted, Problem, Scored, SvmOptions, rank_documents};
 use crate::counts::{Contingency, Counts, CrossValidation};
@@ -113,7 +113,10 @@ pub(super) fn fit(
     };
     progress.start("training", None);
     let problem = Problem::new(counts, rows, &terms);
-    let fitted = classifier.fit(&problem, progress)?;
+    let (fitted, solutions) = classifier.fit_with_solutions(&problem, progress)?;
+    if let Some(remark) = unsolved(&solutions) {
+        tracing::warn!(target: crate::NOT_CONVERGED, "{remark}");
+    }
     progress.finish();
     let (names, feature_of) = sorted(counts, &terms);
     let neighbours = match &fitted {
@@ -149,8 +152,9 @@ pub(super) fn fit(
             },
         },
         seen: Seen::of(counts, rows),
+        target: None,
     })?;
-    Ok(Trained { model, trials, frontier, thresholds: report, unchanged: None, nodes: None })
+    Ok(Trained { model, trials, frontier, thresholds: report, unchanged: None, nodes: None, solutions })
 }
 
 /// The model with 8-bit weights, and how often its first label is the same.
@@ -171,6 +175,19 @@ pub(super) fn quantised(trained: Trained, counts: &Counts, rows: &[usize]) -> Re
     let same = first(linear).iter().zip(first(&small)).filter(|(a, b)| **a == *b).count();
     parts.ranker = Ranker::Flat(Fitted::Linear(small));
     Ok(Trained { model: Model::new(parts)?, unchanged: Some(same as f64 / rows.len() as f64), ..trained })
+}
+
+/// What to say where problems were given up before the gap asked for was reached.
+fn unsolved(solutions: &[Solution]) -> Option<String> {
+    let open: Vec<&Solution> = solutions.iter().filter(|solution| !solution.converged).collect();
+    let worst = open.iter().map(|solution| solution.relative_gap()).fold(0.0, f64::max);
+    let passes = open.iter().map(|solution| solution.iterations).max()?;
+    Some(format!(
+        "{} of {} problems were given up after {passes} passes, at a gap of at most {worst:.1e} of the objective; more \
+         iterations, a larger gap, a smaller C or vectors of a smaller scale help",
+        open.len(),
+        solutions.len()
+    ))
 }
 
 /// What decides where nothing is tuned: the sign of an SVM's scores, a probability of ½ of logistic regression, else so many labels as documents usually have.

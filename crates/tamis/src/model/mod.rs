@@ -18,10 +18,13 @@ mod seen;
 mod table;
 #[cfg(feature = "parquet")]
 mod table_parquet;
+mod target;
 mod why;
 
 pub use answer::{Answer, How, NamedNeighbour, NodeStep, RankedLabel, Reason, WhyAsked, Word};
-pub use choose::{Choice, ChooseOptions, Effort, FrontierPoint, HeatPlan, Prefer, SearchPlan, Stage, Trial, choose, plan};
+pub use choose::{
+    Choice, ChooseOptions, Effort, FrontierPoint, HeatPlan, Prefer, SearchPlan, Stage, Trial, choose, plan,
+};
 pub use evaluate::{Baseline, DecidedWell, EvaluateOptions, LabelQuality, LevelQuality, Quality, QualityReport};
 pub use file::ModelFileInfo;
 pub use fit::{NodesSeen, Trained};
@@ -32,4 +35,5 @@ pub use marks::{Span, marked};
 pub use options::{Deciding, FitOptions, HierarchyOptions, Unlabelled};
 pub use seen::Seen;
 pub use table::{AnswerForm, AnswerWriter};
+pub use target::{Target, TargetForm, TargetLabel};
 pub use why::{LabelFacts, LabelWords, Neighbour, Why, WordShare};

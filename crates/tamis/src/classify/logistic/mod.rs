@@ -12,6 +12,7 @@ pub(super) mod options;
 pub use options::{Form, LogisticOptions};
 
 use super::rows::Rows;
+use super::svm::Solution;
 use super::vector::Factors;
 use super::{ClassWeights, Linear, LinearParts, Outputs, Problem, Weighter, Weights};
 use crate::counts::Csr;
@@ -33,6 +34,13 @@ pub struct LogisticSolution {
     pub iterations: usize,
     /// Whether the gap asked for was reached.
     pub converged: bool,
+}
+
+impl From<LogisticSolution> for Solution {
+    fn from(found: LogisticSolution) -> Self {
+        let LogisticSolution { label, primal, gap, iterations, converged } = found;
+        Self { label: label.unwrap_or_default(), against: None, primal, gap, iterations, supports: 0, converged }
+    }
 }
 
 /// A fitted logistic regression: the model, and how well each problem was solved.

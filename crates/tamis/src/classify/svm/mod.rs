@@ -7,6 +7,7 @@
 //! small as was asked.
 
 mod duals;
+mod given;
 mod lanes;
 mod objective;
 pub(super) mod options;
@@ -15,6 +16,7 @@ mod ovr;
 mod working;
 
 pub use duals::Duals;
+pub use given::GivenFit;
 pub use options::{Loss, Multi, SvmOptions};
 
 pub use super::ClassWeights;
