@@ -311,7 +311,7 @@ fn what_was_found_can_be_pinned() {
     let told = folder.ok("fit docs.jsonl -o found.model");
     let line = told.lines().skip_while(|l| !l.starts_with("The same model")).nth(1).unwrap().trim().replace('\'', "");
     folder.ok(&format!("fit docs.jsonl -o pinned.model {line}"));
-    let read = |name: &str| tamis::model::Model::read(folder.path(name)).unwrap();
+    let read = |name: &str| tamis::model::Model::read(&folder.path(name)).unwrap();
     // All but the account of the search, which a model keeps for its readers.
     let without_account = |model: tamis::model::Model| {
         let mut parts = (*model).clone();
