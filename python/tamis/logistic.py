@@ -58,7 +58,7 @@ class LinearLogistic(CountClassifier):
     >>> model.predict([[3, 1]]).tolist()
     ['a']
     >>> model.predict_proba([[3, 1]]).round(2).tolist()
-    [[0.95, 0.05]]
+    [[0.94, 0.06]]
     """
 
     _absent_score = -np.inf

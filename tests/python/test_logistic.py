@@ -56,6 +56,21 @@ def test_coefficients_come_out_of_the_model():
     np.testing.assert_allclose(weights.T, reference.coef_[:, :30], atol=3e-6)
 
 
+@pytest.mark.parametrize("vectors", ["tfidf", "tf"])
+def test_a_weight_is_so_many_documents(vectors):
+    X, y = documents(3)
+    times = np.random.default_rng(2).integers(4, size=len(y))
+    weighed = tamis.LinearLogistic(vectors=vectors, gap=1e-14).fit(X, y, sample_weight=times)
+    repeated = tamis.LinearLogistic(vectors=vectors, gap=1e-14).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    np.testing.assert_allclose(weighed.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+
+
+def test_weights_that_leave_one_label_are_an_error():
+    X, y = documents(2)
+    with pytest.raises(tamis.DataError, match="same labels"):
+        tamis.LinearLogistic().fit(X, y, sample_weight=(y == 0).astype(float))
+
+
 def test_what_cannot_be_is_said():
     X, y = documents(2)
     with pytest.raises(ValueError, match="which no document has"):
