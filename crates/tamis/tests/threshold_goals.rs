@@ -173,7 +173,8 @@ proptest! {
     }
 }
 
-/// What LibMultiLabel's own code finds on the same scores; tests/python/test_libmultilabel.py asks it again.
+/// What LibMultiLabel's own code finds on the same scores; tests/python/test_libmultilabel.py asks it again. No two scores of a label
+/// are equal: LibMultiLabel also cuts between equal ones, where no threshold can.
 #[test]
 fn micro_and_macro_as_in_libmultilabel() {
     let stored: serde_json::Value = serde_json::from_str(include_str!("data/libmultilabel.json")).unwrap();

@@ -33,7 +33,7 @@ impl Page {
         if let Some(drawn) = frontier.draw() {
             self.section("What fewer terms cost");
             let caption = "Every size was cross-validated on the same documents with the same classifier. The dashed line is the best; the band is one \
-                           standard error. `--features N` takes a size, `--prefer small` the smallest within a stated loss.";
+                           standard error. A smaller size can be asked for, or the smallest within a stated loss.";
             self.figure("frontier", drawn, caption);
         }
         self.thresholds_of(model);
