@@ -67,10 +67,20 @@ class CountClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit_counts(self, X: Any, labels: _inputs.Labels, lengths: Any = None, sample_weight: Any = None) -> None:
         threshold = self._policy() if labels.multilabel else "rcut(1)"
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        weights = None if sample_weight is None else self._weights_of(X, labels, sample_weight)
         self._model = _core.Model.fit_matrix(
             _inputs.matrix(X), _lengths(lengths), labels.sets, self._spec(), threshold, _inputs.how(self), weights
         )
+
+    def _weights_of(self, X: Any, labels: _inputs.Labels, sample_weight: Any) -> np.ndarray:
+        """How often each document counts; refused where those that count leave nothing to tell apart."""
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if not labels.multilabel and len(np.unique(labels.sets[1][weights > 0])) < 2 and (weights >= 0).all():
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes, and the documents whose sample_weight is above 0 have "
+                "fewer"
+            )
+        return weights
 
     def _class_weights(self) -> str:
         """What documents of a label cost, for the core, which knows labels by their numbers."""

@@ -108,7 +108,14 @@ class Model:
     def coefficients(self) -> tuple[list[int], NDArray[np.float64], NDArray[np.float64]] | None: ...
     @staticmethod
     def fit_texts(
-        texts: Texts, labels: Sets, names: list[str], text: str, fitting: str, target: str | None, how: How
+        texts: Texts,
+        labels: Sets,
+        names: list[str],
+        text: str,
+        fitting: str,
+        target: str | None,
+        how: How,
+        weights: NDArray[np.float64] | None = None,
     ) -> tuple[Model, str]: ...
     @staticmethod
     def fit_matrix(

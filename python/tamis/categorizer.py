@@ -217,8 +217,9 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, raw_documents: Any, y: Any) -> TextCategorizer:
-        """Fit; y is a label for each document, a list of labels for each, or an indicator matrix."""
+    def fit(self, raw_documents: Any, y: Any, sample_weight: Any = None) -> TextCategorizer:
+        """Fit; y is a label for each document, a list of labels for each, or an indicator matrix; `sample_weight` says how often each
+        document counts."""
         self._validate_params()
         text = _inputs.text_parameters(self)
         documents = _inputs.texts(raw_documents, fields=_core.text_fields(text))
@@ -251,8 +252,9 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         }
         nodes = named_by(self.taxonomy)
         target = target_of(labels, nodes)
+        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64).ravel()
         model, report = _core.Model.fit_texts(
-            documents, labels.sets, labels.names, text, json.dumps(fitting), target, _inputs.how(self)
+            documents, labels.sets, labels.names, text, json.dumps(fitting), target, _inputs.how(self), weights
         )
         report = json.loads(report)
         self.trials_ = pd.DataFrame(report["trials"]).rename(columns={"size": "features", "mean": "RPrec"})

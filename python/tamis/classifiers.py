@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from . import _core, _inputs, _warnings
 from ._classifier import CountClassifier, is_counts
@@ -162,7 +162,9 @@ class LinearSVM(CountClassifier):
         rows.sum_duplicates()
         sets, weights = labels.sets, None
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            weights = self._weights_of(X, labels, sample_weight)
+            if (weights < 0).any():
+                raise ValueError("Negative values in data passed to `sample_weight`: a document counts 0 times or more")
             # Documents that do not count are none.
             kept = np.flatnonzero(weights > 0)
             members = sp.csr_matrix((np.ones(len(sets[1])), sets[1], sets[0]), shape=(labels.documents, sets[2]))[kept]

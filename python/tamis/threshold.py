@@ -133,7 +133,7 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._validate_params()
         routed = process_routing(self, "fit", **params).estimator.fit if params else {}
         _inputs.refuse_lists(y)
-        if not hasattr(y, "iloc"):  # frames and columns of pandas stay, for the classifier's own names
+        if y is not None and not hasattr(y, "iloc"):  # frames and columns of pandas stay, for the classifier's own names
             y = _inputs.known_form(y)[0]
         X, y = indexable(X, y)
         labels = _inputs.labels(y)

@@ -402,6 +402,21 @@ def test_the_categorizer_has_every_option_of_fit():
     assert {named.get(name, name) for name in options - reading - others} <= ours
 
 
+def test_weights_of_texts():
+    """A document of weight 2 is two documents."""
+    y, weights = np.array(["a", "a", "b", "b"] * 5), np.array([2, 1, 1, 2] * 5)
+    twice = np.repeat(np.arange(20), weights)
+    for classifier in ("bayes", "svm(vectors=tf,gap=0.00000001)"):
+        options = {"by": "df", "features": "all", "classifier": classifier, "folds": 0}
+        a = tamis.TextCategorizer(**options).fit(TEXTS, y, sample_weight=weights).decision_function(TEXTS)
+        b = tamis.TextCategorizer(**options).fit([TEXTS[at] for at in twice], y[twice]).decision_function(TEXTS)
+        plain = tamis.TextCategorizer(**options).fit(TEXTS, y).decision_function(TEXTS)
+        np.testing.assert_allclose(a, b, atol=1e-4)
+        assert abs(a - plain).max() > 1e-3
+    with pytest.raises(ValueError, match="sample_weight"):
+        tamis.TextCategorizer(**QUICK).fit(TEXTS, y, sample_weight=[1.0])
+
+
 def test_html_is_taken_off(tmp_path):
     texts = ["<b>ship</b> at sea", "oil &amp; price"] * 5
     assert "amp" not in tamis.TextCounter(html="strip").fit(texts).vocabulary_

@@ -132,8 +132,10 @@ impl PyModel {
 
 #[pymethods]
 impl PyModel {
-    /// Fits texts; with the model comes a report as JSON.
+    /// Fits texts, `weights` saying how often each counts; with the model comes a report as JSON.
     #[staticmethod]
+    #[pyo3(signature = (texts, labels, names, text, fitting, target, how, weights=None))]
+    #[allow(clippy::too_many_arguments)]
     fn fit_texts(
         py: Python<'_>,
         texts: GivenTexts,
@@ -143,14 +145,21 @@ impl PyModel {
         fitting: &str,
         target: Option<&str>,
         how: Work,
+        weights: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<(Self, String)> {
+        let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?.unwrap_or_default().to_vec();
         let target = target.map(options::<Target>).transpose()?;
         let mut fitting: FitOptions = options(fitting)?;
         let documents = labelled(texts, &labels, &names)?;
         let (source, glance) = Glance::measured(HeldTexts::of(&documents), FitOptions::LITTLE).map_err(to_py)?;
         let text = fitting.counting(&options::<TextChoices>(text)?, &glance).map_err(to_py)?;
         let trained = run(py, how, move |progress| {
-            let (counts, _) = count(source, &CountOptions { text, ..CountOptions::default() }, progress)?;
+            let (mut counts, _) = count(source, &CountOptions { text, ..CountOptions::default() }, progress)?;
+            if !weights.is_empty() && weights.len() != counts.len() {
+                let reason = format!("there are {} documents", counts.len());
+                return Err(Error::invalid("sample_weight", weights.len(), reason));
+            }
+            counts.weights = weights;
             fitting.fit(&counts, &counts.rows(), progress)
         })?;
         let report = errors::json(&report(&trained))?;
