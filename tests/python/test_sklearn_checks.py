@@ -53,7 +53,6 @@ def expected_failures(estimator):
         expected["check_classifiers_multilabel_output_format_predict_proba"] = reason
     if isinstance(estimator, tamis.ThresholdTuner) and estimator.policy == "rcut":
         expected["check_decision_proba_consistency"] = NEGATIVE
-        expected["check_classifiers_one_label_sample_weights"] = FRACTIONS
     elif isinstance(estimator, tamis.ThresholdTuner):
         reason = "predict follows the tuned thresholds, predict_proba is the classifier's own"
         expected["check_classifiers_train"] = reason
