@@ -12,7 +12,8 @@ const ENOUGH: usize = 256 * 1024;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Glance {
     text: String,
-    small: bool,
+    /// Bytes and documents, where there was no more than was measured for.
+    measured: Option<(usize, usize)>,
 }
 
 impl Glance {
@@ -35,7 +36,7 @@ impl Glance {
     pub fn measured(source: Box<dyn Batches>, bytes: usize) -> Result<(Box<dyn Batches>, Self)> {
         let (source, glance) = Self::of(source)?;
         let (mut source, _) = Peeked::new(source)?;
-        let mut left = bytes;
+        let (mut left, mut documents) = (bytes, 0);
         let mut more = true;
         while more {
             source.visit_last(&mut |document| {
@@ -45,6 +46,7 @@ impl Glance {
                 };
                 match size.and_then(|size| left.checked_sub(size)) {
                     Some(rest) => {
+                        documents += usize::from(rest < left);
                         left = rest;
                         ControlFlow::Continue(())
                     }
@@ -55,7 +57,7 @@ impl Glance {
                 }
             });
             if more && !source.further()? {
-                return Ok((Box::new(source), Self { small: true, ..glance }));
+                return Ok((Box::new(source), Self { measured: Some((bytes - left, documents)), ..glance }));
             }
         }
         Ok((Box::new(source), glance))
@@ -63,12 +65,17 @@ impl Glance {
 
     /// Of a text at hand.
     pub fn of_text(text: &str) -> Self {
-        Self { text: text.to_owned(), small: false }
+        Self { text: text.to_owned(), measured: None }
     }
 
     /// Whether the texts are no more than was measured for; not known where nobody measured.
     pub fn is_small(&self) -> bool {
-        self.small
+        self.measured.is_some()
+    }
+
+    /// Mean bytes of a document that is not empty, where all were measured.
+    pub fn mean_bytes(&self) -> Option<usize> {
+        self.measured.map(|(bytes, documents)| bytes / documents.max(1))
     }
 
     fn add(&mut self, body: &Body<'_>) {
@@ -149,6 +156,7 @@ mod tests {
                 });
             }
             assert_eq!(seen, train + test, "nothing is taken away");
+            assert_eq!(glance.mean_bytes(), glance.is_small().then_some(if train > 0 { 10 } else { 0 }));
             glance.is_small()
         };
         assert!(small(1000, 0, 10_000));
