@@ -129,10 +129,8 @@ def rows(documents: Texts) -> int:
 
 
 def recognised(documents: Texts, text: str) -> str:
-    """Text options with the language of these documents, where it is to be recognised."""
-    if json.loads(text).get("language") != "auto":
-        return text
-    return json.dumps({**json.loads(text), "language": _core.with_language(documents, text)})
+    """Text options with stop words and stemmer of the language of these documents, where it is to be recognised."""
+    return _core.with_language(documents, text) if json.loads(text).get("language") == "auto" else text
 
 
 def listed(raw: Any) -> list:

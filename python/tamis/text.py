@@ -46,7 +46,7 @@ class TextCounter(TransformerMixin, BaseEstimator):
         Snowball stemmer such as ``"english"``.
     language : str, default=None
         Stop words and stemming of a language, where those are not said; ``"auto"`` recognises it from the first documents
-        fitted, and ``language_`` says what it took.
+        fitted, and ``language_`` says what it took (None for one that has neither).
     ngrams : int, default=1
         Word n-grams of 1 to this many words.
     char_ngrams : tuple (low, high), default=None
@@ -256,7 +256,12 @@ class TextCounter(TransformerMixin, BaseEstimator):
         if self.language == "auto":
             documents = _inputs.texts(raw_documents, self.encoding, self.decode_error, fields=_core.text_fields(self._text))
             self._text = _inputs.recognised(documents, self._text)
-        self.language_ = json.loads(self._text)["language"]
+        found = json.loads(self._text)
+        # Recognised, a language is the stemmer and the stop words that it has.
+        self.language_ = found["language"]
+        if self.language == "auto":
+            stop_words = found["stop_words"] if self.stop_words is None else None
+            self.language_ = (found["stem"] if self.stem is None else None) or stop_words
 
     def _parameters(self) -> str:
         given = self.get_params(deep=False)

@@ -129,6 +129,7 @@ def test_language_is_recognised():
     assert counter.language_ == "english"
     assert "ship" in counter.vocabulary_ and "the" not in counter.vocabulary_
     assert "ship" in tamis.TextCounter(language="auto").fit(texts).get_feature_names_out()
+    assert "the" not in tamis.count(texts, language="auto").terms
     assert tamis.TextCounter().fit(texts).language_ is None
     with pytest.raises(ValueError, match="no stemmer"):
         tamis.TextCounter(language="thai").fit(texts)

@@ -17,7 +17,7 @@ use tamis::terms::{Analyzer, TextChoices, TextOptions};
 use tamis::{Error, Result};
 
 use crate::arrays::Sets;
-use crate::errors::{options, to_py};
+use crate::errors::{json, options, to_py};
 use crate::work::{How, run};
 
 /// Text options from JSON.
@@ -37,12 +37,12 @@ pub(crate) fn named_fields(text: &TextOptions) -> Option<Vec<String>> {
     text.has_fields().then(|| text.fields().into_iter().map(str::to_owned).collect())
 }
 
-/// The language of texts, where the options ask for it to be recognised.
+/// Text options with what the language of texts has, stop words and a stemmer, where they ask for it to be recognised.
 #[pyfunction]
-fn with_language(texts: GivenTexts, text: &str) -> PyResult<Option<String>> {
+fn with_language(texts: GivenTexts, text: &str) -> PyResult<String> {
     let choices: TextChoices = options(text)?;
     let (_, glance) = Glance::of(HeldTexts::of(&LabelledTexts::unlabelled(texts.into()))).map_err(to_py)?;
-    Ok(choices.with_language_of(&glance).map_err(to_py)?.language)
+    json(&choices.with_language_of(&glance).map_err(to_py)?)
 }
 
 /// The terms of each text, in its order, as people read them.
