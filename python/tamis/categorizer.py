@@ -341,11 +341,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         """Probabilities, documents × classes, where folds were made or the classifier has some of its own
         (``bayes``, ``logistic``, ``wknn``); rows add up to 1 where each document has one label."""
         p = self._probabilities(self._label(raw_documents, -np.inf)[0])
-        p = np.where(self._column[None, :] >= 0, p[:, np.maximum(self._column, 0)], 0.0)
-        if self._kind in ("binary", "multiclass"):
-            total = p.sum(axis=1, keepdims=True)
-            p = np.divide(p, total, out=np.full_like(p, 1 / p.shape[1]), where=total > 0)
-        return p
+        return np.where(self._column[None, :] >= 0, p[:, np.maximum(self._column, 0)], 0.0)
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Probabilities for scores, label by label: learned, or what the classifier's scores say themselves."""
@@ -353,6 +349,9 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         if p is None:
             p = np.exp(scores) if str(self.classifier_).startswith(("bayes", "logistic")) else np.maximum(scores, 0.0)
             p[~p.any(axis=1)] = self._shares
+        if self._kind in ("binary", "multiclass"):
+            total = p.sum(axis=1, keepdims=True)
+            p = np.divide(p, total, out=np.full_like(p, 1 / p.shape[1]), where=total > 0)
         return p
 
     def known(self, raw_documents: Any) -> np.ndarray:
