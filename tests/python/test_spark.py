@@ -134,7 +134,7 @@ def test_nested_columns_expressions_probabilities_and_measures(spark, lines):
     assert judged == pytest.approx(local)
     label = tamis.spark.udf(model)
     assert {r[0][0] for r in frame.select(label("mail.body")).collect()} == set(model.predict(texts))
-    svm = tamis.TextCategorizer(by="df", features=300, classifier="svm").fit(texts, [names[0] for names in labels])
+    svm = tamis.TextCategorizer(by="df", features=300, classifier="svm", folds=0).fit(texts, [names[0] for names in labels])
     with pytest.raises(ValueError, match="no probabilities"):
         tamis.spark.classify(frame, svm, "mail.body", output="found", probabilities="p")
     with pytest.raises(ValueError, match="for the text"):
