@@ -51,6 +51,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     Ok(())
 }
 
+#[allow(clippy::print_stdout)]
 fn fuzz(program: &Path, kind: &str, runs: u64, seed: u32) -> Result<()> {
     let corpus = root().join("target/fuzz").join(kind);
     std::fs::create_dir_all(&corpus)?;

@@ -303,7 +303,11 @@ fn documents_do_not_change_between_versions() {
     let hash = |shape| {
         let mut hasher = blake3::Hasher::new();
         for document in corpus(shape, 500, 1) {
-            hasher.update(format!("{document:?}\n").as_bytes());
+            let Document { id, body, labels, part, date, .. } = document;
+            let line = format!(
+                "Document {{ id: {id:?}, body: {body:?}, labels: {labels:?}, part: {part:?}, date: {date:?} }}\n"
+            );
+            hasher.update(line.as_bytes());
         }
         hasher.finalize().to_hex()[..16].to_owned()
     };

@@ -198,7 +198,7 @@ fn fields_are_read_where_they_are_named() {
     std::fs::create_dir_all(&folder_of_texts).unwrap();
     std::fs::write(folder_of_texts.join("1.txt"), "ships").unwrap();
     let error = counts(&[folder.path().join("labels")], &text, 1).unwrap_err().to_string();
-    assert!(error.contains("no document has the field \"title\""), "{error}");
+    assert!(error.contains("has one text, and the fields title, body are asked for"), "{error}");
 }
 
 fn any_text() -> impl Strategy<Value = String> {

@@ -16,9 +16,8 @@ impl TextOptions {
             (least..=high).map(|high| Block { range: (low, high), ..block.clone() }).collect()
         };
         let (first, rest) = (&self.blocks()[0], &self.blocks()[1..]);
-        let piece = |block: &Block| block.unit == Unit::Chars && block.range.0 >= 3;
         let mut sets: Vec<Vec<Block>> = Vec::new();
-        if !rest.is_empty() && rest.iter().all(piece) && first.unit == Unit::Words {
+        if !rest.is_empty() && rest.iter().all(is_piece) && first.unit == Unit::Words {
             sets.extend(shorter(first).into_iter().map(|block| vec![block]));
             sets.extend(rest.iter().map(|block| vec![first.clone(), block.clone()]));
         } else {
@@ -28,6 +27,11 @@ impl TextOptions {
             sets.extend(shorter(first).into_iter().map(|block| [&[block], rest].concat()));
         }
         sets.into_iter().map(|blocks| self.with_blocks(blocks)).collect()
+    }
+
+    /// Whether some terms are pieces of words: three characters and more.
+    pub(crate) fn has_pieces(&self) -> bool {
+        self.blocks().iter().any(is_piece)
     }
 
     /// For each of the terms of these options, the block of narrower ones that has it too. Words are joined by blanks, so that
@@ -48,6 +52,10 @@ impl TextOptions {
         };
         Ok(terms.map(also).collect())
     }
+}
+
+fn is_piece(block: &Block) -> bool {
+    block.unit == Unit::Chars && block.range.0 >= 3
 }
 
 /// Whether a block is another with n-grams of at most its length.
