@@ -297,10 +297,13 @@ impl PyModel {
             return None;
         }
         let mut out = scores.as_array().to_owned();
+        let mut probabilities = Vec::new();
         for mut row in out.rows_mut() {
-            for (label, score) in row.iter_mut().enumerate() {
-                *score = self.model.probability(label as u32, *score).unwrap_or(*score);
-            }
+            let scored = |(&score, label): (&f64, u32)| Scored { label, score };
+            let ranked: Vec<Scored> =
+                row.iter().zip(0..).map(scored).filter(|s| s.score != f64::NEG_INFINITY).collect();
+            self.model.probabilities(&ranked, &mut probabilities);
+            row.iter_mut().zip(&probabilities).for_each(|(cell, p)| *cell = *p);
         }
         Some(out.into_pyarray(py))
     }

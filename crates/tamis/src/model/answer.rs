@@ -169,6 +169,10 @@ impl<'m> Labeller<'m> {
                 decided.take(labelled.decided.len()).copied().collect()
             }
         };
+        let mut probabilities = Vec::new();
+        if how.ranked > 0 {
+            model.probabilities(labelled.ranked, &mut probabilities);
+        }
         let best: Vec<(Scored, bool)> = labelled.ranked.iter().take(how.ranked).map(place).collect();
         let explained: Vec<(u32, Option<f64>, bool)> = match &how.reasons {
             None => Vec::new(),
@@ -192,7 +196,7 @@ impl<'m> Labeller<'m> {
             label: model.labels.name(label),
             score,
             threshold: model.thresholds.of(label),
-            probability: model.probability(label, score),
+            probability: probabilities.get(label as usize).copied(),
             decided,
             steps: along.as_ref().map(|(filter, scores)| {
                 let step =

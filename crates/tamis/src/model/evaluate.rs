@@ -339,14 +339,14 @@ impl Model {
             // Whether everything is answered belongs beside precision.
             let at = set_up.measures.iter().position(|m| matches!(m, Measure::Recall(_))).unwrap_or_default();
             set_up.measures.insert(at, Measure::Answered);
-            if self.calibration.is_some() {
+            if self.has_probabilities() {
                 set_up.measures.extend([Measure::CalibrationError, Measure::Brier, Measure::LogLoss]);
             }
         } else {
             set_up.measures.clone_from(&options.measures);
         }
         if let Some(m) = set_up.measures.iter().find(|m| m.family() == Family::Probable)
-            && self.calibration.is_none()
+            && !self.has_probabilities()
         {
             let reason = "needs probabilities, and the model has none: fit learns them where it makes folds";
             return Err(Error::invalid("measures", m, reason));
@@ -446,10 +446,8 @@ impl JudgedPart {
         numbering.model.seen.look(document.body.fingerprint(), &mut self.trained_on);
         let found = labeller.label(&document.body);
         self.without_known_word += u64::from(!found.known);
-        let probabilities = numbering.model.calibration.as_ref().map(|calibration| {
-            calibration.all(found.ranked, numbering.model.labels.len(), &mut self.probabilities);
-            self.probabilities.as_slice()
-        });
+        let has = numbering.model.probabilities(found.ranked, &mut self.probabilities);
+        let probabilities = has.then_some(self.probabilities.as_slice());
         self.evaluation.add_with(found.ranked, found.decided, &truth, probabilities);
         numbering.add_levels(found.decided, &truth, &mut self.levels);
     }

@@ -154,12 +154,21 @@ impl Model {
         self.calibration.is_some() || self.scores_are_probabilities()
     }
 
-    /// How probable a label with this score is, where the model can tell.
-    pub fn probability(&self, label: u32, score: f64) -> Option<f64> {
+    /// How probable each label is in a document with this ranked list, by the numbers of the labels; false where the model cannot
+    /// tell.
+    pub fn probabilities(&self, ranked: &[Scored], probabilities: &mut Vec<f64>) -> bool {
         match &self.calibration {
-            Some(calibration) => Some(calibration.probability(label, score)),
-            None => self.scores_are_probabilities().then(|| score.exp().min(1.0)),
+            Some(calibration) => calibration.all(ranked, self.labels.len(), probabilities),
+            None if self.scores_are_probabilities() => {
+                probabilities.clear();
+                probabilities.resize(self.labels.len(), 0.0);
+                for s in ranked {
+                    probabilities[s.label as usize] = s.score.exp().min(1.0);
+                }
+            }
+            None => return false,
         }
+        true
     }
 
     fn scores_are_probabilities(&self) -> bool {

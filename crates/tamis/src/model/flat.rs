@@ -13,7 +13,7 @@ use crate::features::search::Budget;
 use crate::features::{LambdaOptions, Selector, Size, learn_lambda};
 use crate::hierarchy::Taxonomy;
 use crate::measure::{Beta, Evaluation, EvaluationOptions, LabelRow, Measure, ranking::r_precision};
-use crate::threshold::{Calibration, HeldOut, Threshold, Thresholds};
+use crate::threshold::{Calibration, CalibrationMethod, HeldOut, Rivalry, Threshold, Thresholds};
 use crate::{Error, Progress, Result, Silent};
 
 /// Fits a flat model; a taxonomy travels with it.
@@ -80,7 +80,7 @@ pub(super) fn fit(
     });
     let chosen = Chosen { counts, rows, selector: &selector, size, classifier: &classifier, budget: &options.budget };
     let decide = if threshold.needs_held_out() { None } else { Some(Thresholds::untuned(threshold)?) };
-    let Validated { held_out, quality, never } =
+    let Validated { held_out, rivalry, quality, never } =
         chosen.cross_validate(folds, options.seed, decide.as_ref(), progress)?;
     if folds < asked {
         reasons
@@ -106,9 +106,15 @@ pub(super) fn fit(
         // Labels are not decided by thresholds of their own, but the server's page shows what one would do.
         curves = held_out.curves(Beta::ONE);
     }
-    // The scores are there already, so probabilities cost next to nothing.
+    // The scores are there already, so probabilities cost next to nothing. Labels that exclude each other share what is sure;
+    // logistic regression has probabilities of its own.
+    let exclusive = rows.iter().all(|&r| counts.assignments.row_indices(r).len() == 1);
     let calibration = match options.calibrate {
-        None if held_out.documents() == 0 => None,
+        None if held_out.documents() == 0 || classifier.gives_probabilities() => None,
+        None if exclusive && !rivalry.is_empty() && !matches!(classifier, ClassifierSpec::Knn(_)) => {
+            Some(Calibration::exclusive(&rivalry)?)
+        }
+        Some(CalibrationMethod::Softmax) => Some(Calibration::exclusive(&rivalry)?),
         method => Some(Calibration::fit(method.unwrap_or_default(), &held_out)?),
     };
     progress.start("training", None);
@@ -333,6 +339,7 @@ fn usable_folds(counts: &Counts, rows: &[usize], folds: usize, seed: u64) -> Res
 /// What held-out documents say about what was chosen.
 struct Validated {
     held_out: HeldOut,
+    rivalry: Rivalry,
     /// Measure and value.
     quality: Vec<(String, f64)>,
     /// Labels that held-out documents have and none was given, where it is known what decides.
@@ -360,9 +367,9 @@ impl Chosen<'_> {
     ) -> Result<Validated> {
         let Self { counts, rows, .. } = *self;
         let labels = counts.labels.len();
-        let mut held_out = HeldOut::new(labels);
+        let (mut held_out, mut rivalry) = (HeldOut::new(labels), Rivalry::default());
         if folds == 0 {
-            return Ok(Validated { held_out, quality: Vec::new(), never: Vec::new() });
+            return Ok(Validated { held_out, rivalry, quality: Vec::new(), never: Vec::new() });
         }
         let mut measures = ["RPrec", "MAP", "P@1"].iter().map(|n| n.parse::<Measure>()).collect::<Result<Vec<_>>>()?;
         measures.extend(decide.map(|_| Measure::F1_MACRO));
@@ -381,6 +388,7 @@ impl Chosen<'_> {
                     rank_documents(&fitted, &part, |_, ranked, truth| (ranked.to_vec(), truth.to_vec()))
                 {
                     held_out.add(fold, &ranked, &truth);
+                    rivalry.add(&ranked, &truth);
                     if let Some(thresholds) = decide {
                         thresholds.decide_into(&ranked, &mut decided);
                     }
@@ -393,6 +401,6 @@ impl Chosen<'_> {
         let quality = evaluation.values().into_iter().filter_map(|v| Some((v.measure.to_string(), v.value?))).collect();
         let never = |r: &LabelRow| decide.is_some() && r.tally.support() > 0 && r.tally.decided() == 0;
         let never = evaluation.per_label().iter().filter(|r| never(r)).map(|r| r.label).collect();
-        Ok(Validated { held_out, quality, never })
+        Ok(Validated { held_out, rivalry, quality, never })
     }
 }

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::exclusive::{Rivalry, softmax};
 use super::held_out::{HeldOut, Sample};
 use crate::classify::Scored;
 use crate::named::named;
@@ -18,6 +19,9 @@ named! {
         /// The best ascending step function (pool adjacent violators), linear between steps: follows any shape, wants
         /// some hundred positives.
         Isotonic = "isotonic",
+        /// In proportion to `exp(scale · score)`: one number for all labels, for documents with one label each; probabilities sum
+        /// to one, and the first label is the most probable.
+        Softmax = "softmax",
     }
 }
 
@@ -43,6 +47,9 @@ struct Calibrated {
 pub struct Calibration {
     method: CalibrationMethod,
     labels: Vec<Calibrated>,
+    /// What scores are multiplied by where labels exclude each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scale: Option<f64>,
 }
 
 impl Calibration {
@@ -62,13 +69,21 @@ impl Calibration {
             let unscored = sample.documents - scored.min(sample.documents);
             let missing = if unscored == 0 { 0.0 } else { sample.missing as f64 / unscored as f64 };
             let shape = match method {
-                CalibrationMethod::Platt => platt(&sample),
+                CalibrationMethod::Platt | CalibrationMethod::Softmax => platt(&sample),
                 CalibrationMethod::Isotonic => isotonic(&sample),
             };
             Calibrated { shape, missing }
         };
         let labels = (0..held_out.labels() as u32).into_par_iter().map(label).collect();
-        Ok(Self { method, labels })
+        Ok(Self { method, labels, scale: None })
+    }
+
+    /// Learns how sure scores are where labels exclude each other.
+    pub fn exclusive(rivalry: &Rivalry) -> Result<Self> {
+        if rivalry.is_empty() {
+            return Err(Error::data("probabilities of labels that exclude each other must be learned from held-out documents with one label, and there is none"));
+        }
+        Ok(Self { method: CalibrationMethod::Softmax, labels: Vec::new(), scale: Some(rivalry.scale()) })
     }
 
     /// How it was learned.
@@ -76,7 +91,8 @@ impl Calibration {
         self.method
     }
 
-    /// The probability that a document with this score carries the label; 0 for a label it does not know.
+    /// The probability that a document with this score carries the label; 0 for a label it does not know. Where labels exclude
+    /// each other it takes all scores of a document to tell: [`Calibration::all`].
     pub fn probability(&self, label: u32, score: f64) -> f64 {
         let Some(calibrated) = self.labels.get(label as usize) else { return 0.0 };
         if score == f64::NEG_INFINITY {
@@ -91,6 +107,10 @@ impl Calibration {
     /// The probabilities of the first so many labels in a document, from its ranked list.
     pub fn all(&self, ranked: &[Scored], labels: usize, probabilities: &mut Vec<f64>) {
         probabilities.clear();
+        if let Some(scale) = self.scale {
+            probabilities.resize(labels, 0.0);
+            return softmax(scale, ranked, probabilities);
+        }
         probabilities.extend((0..labels as u32).map(|label| self.missing(label)));
         for &Scored { label, score } in ranked {
             if let Some(p) = probabilities.get_mut(label as usize) {

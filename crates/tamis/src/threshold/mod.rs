@@ -6,6 +6,7 @@
 mod calibration;
 mod curve;
 mod decide;
+mod exclusive;
 mod expression;
 mod goal;
 mod held_out;
@@ -14,6 +15,7 @@ mod precision;
 mod tune;
 
 pub use calibration::{Calibration, CalibrationMethod};
+pub use exclusive::Rivalry;
 pub use curve::{CurvePoint, ThresholdCurve};
 pub use decide::Thresholds;
 pub use held_out::HeldOut;

@@ -113,8 +113,9 @@ fn a_model_of_weighed_documents_is_that_of_repeated_ones() {
         }
         if classifier.starts_with("logistic") {
             assert!(weighed.has_probabilities());
-            let p: f64 = score(&weighed, "oil").iter().map(|(l, s)| weighed.probability(*l, *s).unwrap()).sum();
-            assert!((p - 1.0).abs() < 1e-9);
+            let (mut labeller, mut p) = (weighed.labeller(), Vec::new());
+            assert!(weighed.probabilities(labeller.label(&Body::Text("oil".into())).ranked, &mut p));
+            assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-9);
             let back = tamis::model::Model::from_bytes(&weighed.to_bytes().unwrap()).unwrap();
             assert_eq!(score(&back, "oil crew"), score(&weighed, "oil crew"));
         }
