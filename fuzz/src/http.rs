@@ -35,7 +35,8 @@ pub(crate) fn kind(folder: &Path) -> Kind {
     let case = move |bytes: &[u8]| {
         runtime.block_on(async {
             let (mut client, server) = tokio::io::duplex(PIPE);
-            let serve = http1::Builder::new().serve_connection(TokioIo::new(server), TowerToHyperService::new(router.clone()));
+            let serve =
+                http1::Builder::new().serve_connection(TokioIo::new(server), TowerToHyperService::new(router.clone()));
             let talk = async {
                 let (mut read, mut write) = tokio::io::split(&mut client);
                 let mut answer = Vec::new();

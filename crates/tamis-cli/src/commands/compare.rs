@@ -75,7 +75,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
             (Ok(a), Ok(b)) => {
                 let pairs: Vec<(f64, f64)> = a.into_iter().zip(b).filter_map(|(a, b)| Some((a?, b?))).collect();
                 let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-                let sign = sign_test_of(&a, &b)?;
+                // Whoever has less of a loss wins.
+                let sign = if c.measure.is_loss() { sign_test_of(&b, &a)? } else { sign_test_of(&a, &b)? };
                 let signed_rank = wilcoxon(&a, &b)?;
                 object["wins_a"] = json!(sign.wins);
                 object["wins_b"] = json!(sign.losses);

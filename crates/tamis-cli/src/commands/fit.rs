@@ -134,7 +134,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         choices.iter().try_for_each(|reason| writeln!(out, "  {reason}"))?;
     }
     if !trained.trials.is_empty() {
-        writeln!(out, "\nThe same model without looking for it\n  {}", again(&trained))?;
+        writeln!(out, "\nThe same model without looking for it, beside your other options\n  {}", again(&trained))?;
     }
     if let Some(line) = cheaper(Frontier { points: &trained.frontier, taken: trained.model.terms.len(), bytes }) {
         writeln!(out, "\n{line}")?;

@@ -182,7 +182,8 @@ fn problems(summary: &Summary, outside: &[String], html: Option<&str>, out: &mut
         if names.len() > 5 { format!("{shown}, …") } else { shown }
     };
     if summary.labels == 0 {
-        problem("no document has a label: nothing can be learned from this corpus".into())?;
+        let hint = "if they are under another name, say it with --labels-field NAME";
+        problem(format!("no document has a label, and nothing can be learned without: {hint}"))?;
     } else if summary.labelled < summary.documents {
         problem(format!("{} documents have no label", grouped((summary.documents - summary.labelled) as u64)))?;
     }

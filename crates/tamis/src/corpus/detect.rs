@@ -256,8 +256,15 @@ pub(crate) fn of_folder(root: &Path, from: Option<Format>, prefix: &str) -> Resu
     match formats[..] {
         [format] => Ok(files(format)),
         [] => by_sniffing(root, &found, None, prefix).or_else(|nothing_found| {
+            let all = found.len();
             let texts: Vec<Found> =
                 found.into_iter().filter(|file| by_name(&file.path) == Some(Format::Text)).collect();
+            if !texts.is_empty() && texts.len() < all {
+                let others = all - texts.len();
+                tracing::warn!(
+                    "{others} files whose names do not end as texts do are passed over; name them to read them"
+                );
+            }
             if texts.is_empty() { Err(nothing_found) } else { Ok(Folder::Texts(texts)) }
         }),
         [one, ..] => {

@@ -118,6 +118,20 @@ pub enum Measure {
 }
 
 impl Measure {
+    /// Whether less of it is better: losses and errors.
+    pub fn is_loss(self) -> bool {
+        matches!(
+            self,
+            Self::OneError
+                | Self::Coverage
+                | Self::RankingLoss
+                | Self::HammingLoss
+                | Self::CalibrationError
+                | Self::Brier
+                | Self::LogLoss
+        )
+    }
+
     /// `F1@micro`, the measure most papers report.
     pub const F1_MICRO: Self = Self::F(Beta::ONE, Average::Micro);
     /// `F1@macro`.

@@ -308,7 +308,7 @@ impl<'a> Search<'a> {
         let Self { options, views, .. } = self;
         let cutting = &options.selectors[..1];
         let mut candidates = self.candidates.clone();
-        let mut trials = Vec::new();
+        let (mut trials, mut compared) = (Vec::new(), Vec::new());
         let mut choice: Option<Choice> = None;
         for plan in self.heats() {
             let heat = self.heat(plan.documents, plan.folds);
@@ -317,7 +317,8 @@ impl<'a> Search<'a> {
                     let most = if plan.stage == Stage::Choosing { options.finalists } else { 1 };
                     let found = heat.run(plan.stage, &candidates, cutting, &[self.fixed], progress)?;
                     candidates = best_of(&candidates, &found, most);
-                    trials.extend(found);
+                    trials.extend(found.iter().cloned());
+                    compared = found;
                 }
                 Stage::Walking => {
                     let walked = heat.run(plan.stage, &candidates, &self.walking, &self.sizes, progress)?;
@@ -325,7 +326,10 @@ impl<'a> Search<'a> {
                     let winner = candidates.first().ok_or_else(|| Error::data("no candidate to choose from"))?;
                     let view = Some(&views[winner.view]).filter(|view| !view.has.is_empty());
                     let terms = view.map(|view| view.text.clone());
-                    choice = Some(decide(winner, terms, std::mem::take(&mut trials), walked, options, self.validated)?);
+                    let mut taken =
+                        decide(winner, terms, std::mem::take(&mut trials), walked, options, self.validated)?;
+                    taken.reasons.extend(rivals(&mut compared));
+                    choice = Some(taken);
                 }
                 Stage::Cost => {
                     if let (Some(choice), Some(winner)) = (&mut choice, candidates.first()) {
@@ -465,6 +469,16 @@ fn walking(options: &ChooseOptions, documents: usize) -> Vec<Selector> {
     options.selectors.iter().take(1).chain(second.or(options.selectors.get(1))).cloned().collect()
 }
 
+/// How the last candidates did against each other, on the same folds.
+fn rivals(compared: &mut [Trial]) -> Option<String> {
+    compared.sort_by(|a, b| b.mean.total_cmp(&a.mean));
+    let [first, _, ..] = compared else { return None };
+    let how = format!("On all terms, in {} folds of {} documents", first.folds, first.documents);
+    let each = |t: &Trial| format!("{} on {} reached {:.4}", t.classifier, t.terms, t.mean);
+    let reached: Vec<String> = compared.iter().take(3).map(each).collect();
+    Some(format!("{how}: {}.", reached.join("; ")))
+}
+
 /// The candidates with the best trials, in the order they had; of equals the earlier ones.
 fn best_of(candidates: &[Candidate], trials: &[Trial], most: usize) -> Vec<Candidate> {
     // One trial a candidate.
@@ -500,12 +514,13 @@ fn decide(
         .collect();
     let size = |t: &Trial| if t.all { "all terms".to_owned() } else { format!("{} terms", t.size) };
     let mut reasons = vec![format!(
-        "{} on {} with {} of {} reached R-precision {:.4} ± {:.4} {} {} labelled training documents, and came first \
-         of {} trials in all.",
+        "While choosing, {} on {} with {} of {} came first of {} trials in all, with R-precision {:.4} ± {:.4} {} {} \
+         labelled training documents.",
         best.classifier,
         best.terms,
         size(best),
         best.selector,
+        trials.len(),
         best.mean,
         best.error,
         if validated {
@@ -513,8 +528,7 @@ fn decide(
         } else {
             format!("in {}-fold cross-validation on", best.folds)
         },
-        best.documents,
-        trials.len()
+        best.documents
     )];
     if taken != best {
         reasons.push(format!(
@@ -523,14 +537,6 @@ fn decide(
             taken.mean,
             options.loss
         ));
-    }
-    // Who came next, by terms and by classifier.
-    let beaten = trials.iter().filter(|t| t.documents == best.documents && t.all);
-    let mut others: Vec<&Trial> =
-        beaten.filter(|t| (&t.terms, &t.classifier) != (&best.terms, &best.classifier)).collect();
-    others.sort_by(|a, b| b.mean.total_cmp(&a.mean));
-    for rival in others.iter().take(2) {
-        reasons.push(format!("{} on {} reached {:.4}.", rival.classifier, rival.terms, rival.mean));
     }
     let selector = options.selectors.iter().find(|s| s.to_string() == taken.selector).cloned();
     let selector = selector.ok_or_else(|| Error::data("no candidate to choose from"))?;

@@ -98,6 +98,12 @@ pub(super) fn fit(
     }
     let (thresholds, mut curves, report) = if threshold.needs_held_out() {
         let tuned = threshold.tune(&held_out)?;
+        if tuned.report.distrusted.len() == counts.labels.len() {
+            tracing::warn!(
+                "{threshold}: no label is that precise on held-out documents, so this model never answers anything; ask for \
+                 less, or add documents"
+            );
+        }
         (tuned.thresholds, tuned.curves, Some(tuned.report))
     } else {
         (Thresholds::untuned(threshold)?, Vec::new(), None)

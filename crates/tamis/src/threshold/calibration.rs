@@ -81,7 +81,9 @@ impl Calibration {
     /// Learns how sure scores are where labels exclude each other.
     pub fn exclusive(rivalry: &Rivalry) -> Result<Self> {
         if rivalry.is_empty() {
-            return Err(Error::data("probabilities of labels that exclude each other must be learned from held-out documents with one label, and there is none"));
+            return Err(Error::data(
+                "probabilities of labels that exclude each other must be learned from held-out documents with one label, and there is none",
+            ));
         }
         Ok(Self { method: CalibrationMethod::Softmax, labels: Vec::new(), scale: Some(rivalry.scale()) })
     }

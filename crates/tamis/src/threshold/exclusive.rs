@@ -113,7 +113,13 @@ mod tests {
             let scores = [next(), next(), next()].map(|u| 2.0 * u - 1.0);
             let weights = scores.map(|s| (2.0 * s).exp());
             let draw = next() * weights.iter().sum::<f64>();
-            let label = if draw < weights[0] { 0 } else if draw < weights[0] + weights[1] { 1 } else { 2 };
+            let label = if draw < weights[0] {
+                0
+            } else if draw < weights[0] + weights[1] {
+                1
+            } else {
+                2
+            };
             rivalry.add(&scored(&scores), &[label]);
         }
         let scale = rivalry.scale();

@@ -15,9 +15,9 @@ mod precision;
 mod tune;
 
 pub use calibration::{Calibration, CalibrationMethod};
-pub use exclusive::Rivalry;
 pub use curve::{CurvePoint, ThresholdCurve};
 pub use decide::Thresholds;
+pub use exclusive::Rivalry;
 pub use held_out::HeldOut;
 pub use policy::{Goal, Pcut, Precision, Rcut, Scut, Threshold};
 pub use tune::{ThresholdReport, Tuned};
