@@ -67,7 +67,7 @@ def test_a_weight_is_so_many_documents(vectors):
 
 def test_weights_that_leave_one_label_are_an_error():
     X, y = documents(2)
-    with pytest.raises(tamis.DataError, match="same labels"):
+    with pytest.raises(ValueError, match="at least 2 classes"):
         tamis.LinearLogistic().fit(X, y, sample_weight=(y == 0).astype(float))
 
 

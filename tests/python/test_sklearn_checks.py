@@ -42,7 +42,6 @@ def expected_failures(estimator):
         expected["check_class_weight_classifiers"] = NEGATIVE
     if isinstance(estimator, tamis.LinearLogistic):
         expected["check_decision_proba_consistency"] = NEGATIVE
-        expected["check_classifiers_one_label_sample_weights"] = FRACTIONS
     if isinstance(estimator, (tamis.LinearSVM, tamis.LinearLogistic)):
         # test_drop_in.py looks at the same to the gap that is asked for, on counts and on other numbers.
         reason = FRACTIONS if counts_only else "solved to a stated gap, which other documents reach otherwise: not equal to 1e-9"
