@@ -113,10 +113,8 @@ fn quality(corpus: &str, field: Option<&str>) {
     let seconds = start.elapsed().as_secs_f64();
     let judged = tamis(&["evaluate".as_ref(), model.as_ref(), file.as_ref(), "--format=json".as_ref()]).output();
     let judged: serde_json::Value = serde_json::from_slice(&judged.expect("tamis").stdout).expect("JSON");
-    let measures = judged["measures"].as_array().expect("measures");
-    let accuracy = measures.iter().find(|m| m[0] == "Accuracy").and_then(|m| m[1].as_f64()).expect("accuracy");
-    let text = tamis::model::Model::read(&model).expect("a model");
-    let note = format!("{}, {}, {seconds:.0} s to fit", text.text, text.summary.classifier);
+    let accuracy = judged["Accuracy"].as_f64().expect("accuracy");
+    let note = format!("{seconds:.0} s to fit");
     let what = format!("{corpus}{}: Accuracy of fit", field.map_or(String::new(), |field| format!(" by {field}")));
     report(&what, accuracy, "score", &note);
 }
