@@ -245,6 +245,10 @@ impl Batches for FolderReader {
         }))
     }
 
+    fn labels(&self) -> Option<usize> {
+        Some(self.shared.folders.labels())
+    }
+
     fn on_error(&self) -> OnError {
         self.shared.options.on_error
     }
