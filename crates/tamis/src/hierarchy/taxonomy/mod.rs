@@ -180,6 +180,13 @@ impl Taxonomy {
         closed
     }
 
+    /// Leaves out nodes that have another of the given ones below them.
+    pub fn most_specific(&self, nodes: &mut Vec<u32>) {
+        let mut above: Vec<u32> = nodes.iter().flat_map(|&n| self.ancestors(n)).collect();
+        above.sort_unstable();
+        nodes.retain(|n| above.binary_search(n).is_err());
+    }
+
     /// Labels of a corpus that the taxonomy lacks, in the corpus' order.
     pub fn missing<'a>(&self, labels: &'a Vocabulary) -> Vec<&'a str> {
         labels.iter().filter(|label| self.node(label).is_none()).collect()
