@@ -54,8 +54,10 @@ pub(crate) struct HierarchyArgs {
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(crate) enum Parent {
-    /// Refuse it, naming the node and its parents.
+    /// It has all of them, and the ancestors of all.
     #[default]
+    All,
+    /// Refuse it, naming the node and its parents.
     Refuse,
     /// Take the first that the file names.
     First,
@@ -87,6 +89,7 @@ impl HierarchyArgs {
 /// A taxonomy file, or `names`.
 pub(crate) fn taxonomy(path: &Path, parent: Parent) -> tamis::Result<GivenTaxonomy> {
     let parents = match parent {
+        Parent::All => ParentPolicy::All,
         Parent::Refuse => ParentPolicy::Refuse,
         Parent::First => ParentPolicy::First,
     };

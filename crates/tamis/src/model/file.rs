@@ -186,7 +186,7 @@ impl Model {
         if let Some(warning) = meta.text.stemmed_otherwise() {
             tracing::warn!("{warning}");
         }
-        let taxonomy = meta.taxonomy.map(|r| Taxonomy::from_records(r, ParentPolicy::Refuse)).transpose()?;
+        let taxonomy = meta.taxonomy.map(|r| Taxonomy::from_records(r, ParentPolicy::All)).transpose()?;
         let terms = Vocabulary::load(file, "terms")?;
         if let Some(reason) = meta.text.cut_otherwise(terms.iter()) {
             return Err(file.error(reason));

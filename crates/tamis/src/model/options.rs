@@ -247,23 +247,27 @@ impl FitOptions {
     fn by_worth(&self) -> Result<bool> {
         let h = &self.hierarchy;
         let asked = [
-            (h.answers.is_some(), "answers"),
-            (h.per_node.is_some(), "per_node"),
-            (h.imbalance.is_some(), "imbalance"),
-            (h.least_utility.is_some(), "least_utility"),
-            (h.step.is_some(), "step"),
-            (h.utility != Utility::default(), "utility"),
-            (h.negatives != NegativePolicy::default(), "negatives"),
+            (h.answers.is_some(), "the option `answers`"),
+            (h.per_node.is_some(), "the option `per_node`"),
+            (h.imbalance.is_some(), "the option `imbalance`"),
+            (h.least_utility.is_some(), "the option `least_utility`"),
+            (h.step.is_some(), "the option `step`"),
+            (h.utility != Utility::default(), "the option `utility`"),
+            (h.negatives != NegativePolicy::default(), "the option `negatives`"),
         ];
         let along = asked.iter().find(|(is_asked, _)| *is_asked).map(|(_, name)| *name);
         match (along, h.goal) {
             (Some(name), Some(goal)) => {
-                let reason = format!("is for thresholds along pipelines, and the goal {goal} decides without them; leave one of them out");
-                Err(Error::data(format!("the option `{name}` {reason}")))
+                let reason = "is for thresholds along pipelines";
+                Err(Error::data(format!("{name} {reason}, and the goal {goal} decides without them; leave one of the two out")))
             }
             (Some(_), None) => Ok(false),
-            (None, _) if self.quantise || self.calibrate.is_some() => Ok(false),
-            (None, _) => Ok(true),
+            (None, None) => {
+                // Selectors are those of nodes; and these are refused there.
+                let asked = self.by.is_some() || self.features.is_some() || self.quantise || self.calibrate.is_some();
+                Ok(!asked)
+            }
+            (None, Some(_)) => Ok(true),
         }
     }
 

@@ -68,6 +68,9 @@ pub(super) fn fit(
 ) -> Result<Trained> {
     let (specific, form) = most_specific(&taxonomy, counts, rows)?;
     let goal = options.hierarchy.goal.unwrap_or(if form.one { Goal::Exact } else { Goal::Hf1 });
+    if goal == Goal::Cost && options.hierarchy.costs.is_none() {
+        return Err(Error::invalid("goal", goal, "needs a table of costs: the option `costs`"));
+    }
     let costs = match (&options.hierarchy.costs, goal) {
         (Some(path), Goal::Cost) => Some(CostTable::open(path, &taxonomy)?),
         _ => None,
