@@ -28,7 +28,7 @@ imbalance = [0, 3]
 fn material() -> (Counts, Taxonomy) {
     let options = SynthOptions { documents: 1500, ..SynthOptions::of(Shape::Rcv1) };
     let counts = count(synth::batches(&options).unwrap(), &CountOptions::default(), &Silent).unwrap().0;
-    let record = |(id, parent, name)| NodeRecord { id, parent, name: Some(name) };
+    let record = |(id, parent, name)| NodeRecord { id, parent, further: Vec::new(), name: Some(name) };
     let nodes: Vec<NodeRecord> = synth::taxonomy(Shape::Rcv1).into_iter().map(record).collect();
     (counts, Taxonomy::try_from(nodes).unwrap())
 }

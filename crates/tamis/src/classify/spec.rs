@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::svm::Solution;
 use super::{
     BayesOptions, Classifier, Knn, KnnOptions, Linear, LogisticOptions, Problem, Query, Scored, Scratch, Similarity,
-    SvmOptions,
+    SvmOptions, LabelTrees, TreeOptions,
 };
 use crate::registry::Row;
 use crate::{Error, Progress, Result};
@@ -25,11 +25,13 @@ pub enum ClassifierSpec {
     Svm(SvmOptions),
     /// `logistic`.
     Logistic(LogisticOptions),
+    /// `tree(svm)`.
+    Tree(TreeOptions),
 }
 
 impl ClassifierSpec {
     /// All classifiers, for lists and help.
-    pub const ROWS: [Row; 5] = [
+    pub const ROWS: [Row; 6] = [
         Row {
             name: "svm",
             example: "svm(c=1,loss=squared,multi=ovr)",
@@ -45,6 +47,14 @@ impl ClassifierSpec {
                    document has one label), vectors and classes as of svm.",
             formula: "",
             source: "method 7; Lin, Weng & Keerthi 2008",
+        },
+        Row {
+            name: "tree",
+            example: "tree(svm,trees=3,leaf=100,beam=10,prune=0.1)",
+            what: "Label trees for thousands of labels: an svm at each node, probabilities multiplied along the path, a few trees averaged; \
+                   by=means (like labels together), taxonomy, flat, or several of them as in flat+taxonomy.",
+            formula: "",
+            source: "method 7; Prabhu et al. 2018",
         },
         Row {
             name: "bayes",
@@ -90,6 +100,7 @@ impl ClassifierSpec {
                 let fit = options.fit(problem, progress)?;
                 (Fitted::Linear(fit.model), fit.solutions.into_iter().map(Solution::from).collect())
             }
+            Self::Tree(options) => (Fitted::Trees(options.fit(problem, progress)?), Vec::new()),
         })
     }
 }
@@ -133,6 +144,7 @@ impl fmt::Display for ClassifierSpec {
             Self::Bayes(options) => options.fmt(f),
             Self::Svm(options) => options.fmt(f),
             Self::Logistic(options) => options.fmt(f),
+            Self::Tree(options) => options.fmt(f),
         }
     }
 }
@@ -148,6 +160,7 @@ impl FromStr for ClassifierSpec {
             "bayes" => text.parse().map(Self::Bayes),
             "svm" => text.parse().map(Self::Svm),
             "logistic" => text.parse().map(Self::Logistic),
+            "tree" => text.parse().map(Self::Tree),
             _ => Err(Error::unknown("classifier", name, Self::ROWS.iter().map(|row| row.name))),
         }
     }
@@ -188,6 +201,8 @@ pub enum Fitted {
     },
     /// Bayes, SVM or logistic regression.
     Linear(Linear),
+    /// Label trees.
+    Trees(LabelTrees),
 }
 
 impl Classifier for Fitted {
@@ -195,6 +210,7 @@ impl Classifier for Fitted {
         match self {
             Self::Knn { model, .. } => model.labels(),
             Self::Linear(model) => model.labels(),
+            Self::Trees(model) => model.labels(),
         }
     }
 
@@ -202,6 +218,7 @@ impl Classifier for Fitted {
         match self {
             Self::Knn { model, .. } => model.rank(document, scratch, ranked),
             Self::Linear(model) => model.rank(document, scratch, ranked),
+            Self::Trees(model) => model.rank(document, scratch, ranked),
         }
     }
 }
@@ -222,6 +239,8 @@ mod tests {
             "svm",
             "svm(c=0.1,loss=hinge)",
             "logistic(c=3)",
+            "tree(svm)",
+            "tree(svm(c=0.3),by=flat+taxonomy)",
         ] {
             assert_eq!(name.parse::<ClassifierSpec>().unwrap().to_string(), name);
         }

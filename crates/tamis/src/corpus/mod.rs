@@ -2,6 +2,7 @@
 
 pub mod synth;
 
+mod annif;
 mod batch;
 mod blocks;
 mod choose;

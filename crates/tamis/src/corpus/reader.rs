@@ -10,6 +10,7 @@ use super::csv::Csv;
 use super::cut::Cut;
 use super::detect::HEAD_BYTES;
 use super::dialect::Dialect;
+use super::annif::Annif;
 use super::fasttext::FastText;
 use super::fields::some;
 use super::folders::{self, Files};
@@ -332,7 +333,13 @@ fn look_at_keys(shared: &Shared, file: &FileContext, block: &[u8], keys: &mut Ve
 fn begin(shared: &Shared, file: &FileContext, once: Option<Source>) -> Result<Current> {
     let options = &shared.options;
     let cut = |dialect: Dialect| match shared.format {
-        Format::Jsonl | Format::SvmLight | Format::FastText | Format::Folders | Format::Lines | Format::Parquet => {
+        Format::Jsonl
+        | Format::SvmLight
+        | Format::FastText
+        | Format::Annif
+        | Format::Folders
+        | Format::Lines
+        | Format::Parquet => {
             Cut::Lines
         }
         Format::Text => Cut::Never,
@@ -373,6 +380,7 @@ fn parser_of(shared: &Shared, file: FileContext, dialect: Dialect, first: &mut B
             let terms = svmlight::read_terms(&file.path, first.bytes())?;
             Arc::new(Lines(SvmLight::new(file, options.values, terms, first)))
         }
+        Format::Annif => Arc::new(Lines(Annif(file))),
         Format::FastText => Arc::new(Lines(FastText::new(file, &options.label_prefix))),
         Format::Jsonl | Format::Folders | Format::Parquet => Arc::new(Lines(Jsonl::new(file, &options.fields))),
     })

@@ -590,3 +590,30 @@ fn a_document_by_id_or_number() {
     );
     assert!(id(Which::Id("y".into())).unwrap_err().to_string().contains("no document has the id \"y\""));
 }
+
+#[test]
+fn annifs_corpora_are_read() {
+    let folder = Folder::new();
+    let path = folder.file("corpus.tsv", "A text about cats\t<http://x.org/1> <http://x.org/2>\nNothing of note\t\n");
+    let opened = corpus(&path);
+    assert_eq!(opened.format(), Some(Format::Annif));
+    let documents = read(&path);
+    assert_eq!(documents[0].labels, ["http://x.org/1", "http://x.org/2"]);
+    assert_eq!(documents[0].body, Body::Text("A text about cats".into()));
+    assert!(documents[1].labels.is_empty());
+    // A folder of texts with their subjects beside them.
+    folder.file("texts/a.txt", "cats and dogs");
+    folder.file("texts/a.key", "cats\ndogs\n\n");
+    folder.file("texts/b.txt", "birds");
+    folder.file("texts/b.tsv", "<http://x.org/birds>\tbirds\n");
+    folder.file("texts/c.txt", "something");
+    let documents = read(&folder.path("texts"));
+    let labels: Vec<Vec<String>> =
+        documents.iter().map(|d| d.labels.iter().map(ToString::to_string).collect()).collect();
+    assert_eq!(labels, [vec!["cats".to_owned(), "dogs".into()], vec!["http://x.org/birds".into()], vec![]]);
+    assert_eq!(documents[1].body, Body::Text("birds".into()));
+    // What is wrong is named.
+    folder.file("bad.tsv", "text\t<http://a>\ntext\thttp://b\n");
+    let error = read_with(&folder.path("bad.tsv"), &ReadOptions::default()).unwrap_err().to_string();
+    assert!(error.contains(":2") && error.contains("<uri>"), "{error}");
+}

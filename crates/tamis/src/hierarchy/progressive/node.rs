@@ -28,7 +28,7 @@ impl ScoreKind {
     pub(super) fn of(spec: &ClassifierSpec) -> Self {
         match spec {
             ClassifierSpec::Svm(_) => Self::Margin,
-            ClassifierSpec::Bayes(_) | ClassifierSpec::Logistic(_) => Self::Log,
+            ClassifierSpec::Bayes(_) | ClassifierSpec::Logistic(_) | ClassifierSpec::Tree(_) => Self::Log,
             ClassifierSpec::Knn(options) if options.similarity == Similarity::Cosine => Self::Share,
             ClassifierSpec::Knn(_) => Self::Sums,
         }
