@@ -367,7 +367,7 @@ fn parser_of(shared: &Shared, file: FileContext, dialect: Dialect, first: &mut B
         Format::Review => Arc::new(Reviews::new(file, options.review_labels)),
         Format::SvmLight => {
             let terms = svmlight::read_terms(&file.path, first.bytes())?;
-            Arc::new(Lines(SvmLight::new(file, options.values, terms, first)))
+            Arc::new(Lines(SvmLight::new(file, options, terms, first)?))
         }
         Format::FastText => Arc::new(Lines(FastText::new(file, &options.label_prefix))),
         Format::Jsonl | Format::Folders | Format::Parquet => Arc::new(Lines(Jsonl::new(file, &options.fields))),
