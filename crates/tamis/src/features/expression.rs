@@ -93,7 +93,7 @@ impl Parser<'_> {
     }
 
     fn score(&mut self, score: Score) -> Result<Selector> {
-        if let (Formula::Ib(_), true) = (score.formula(), self.eat('(')) {
+        if matches!(score.formula(), Formula::Ib(_)) && self.eat('(') {
             self.blanks();
             let at = self.at;
             let m = self.number(PRIOR_RANGE)?;
