@@ -149,7 +149,12 @@ pub(crate) fn index(plans: &[(String, Plan)]) -> String {
     rule(&mut page, 7);
     let mut total = 0.0;
     for (name, plan) in plans {
-        let Some(seen) = &plan.seen else { continue };
+        let Some(seen) = &plan.seen else {
+            let mut cells = vec![format!("{name}: not run yet"), plan.source.clone()];
+            cells.resize(7, String::new());
+            row(&mut page, &cells);
+            continue;
+        };
         let count = |verdict: &str| match seen.verdicts.values().filter(|v| *v == verdict).count() {
             0 => String::new(),
             n => n.to_string(),
