@@ -17,7 +17,7 @@ pub(crate) fn run(filter: &[&str]) -> Result<()> {
         return rust(filter);
     }
     // All of them, whatever the first ones say: one run shows everything that is wrong.
-    let suites: [(&str, fn() -> Result<()>); 9] = [
+    let suites: [(&str, fn() -> Result<()>); 10] = [
         ("links in the Markdown pages", crate::markdown::check),
         ("clippy", clippy),
         ("cargo doc", docs),
@@ -26,6 +26,7 @@ pub(crate) fn run(filter: &[&str]) -> Result<()> {
         // nextest does not run doctests.
         ("examples in the documentation", || check(cargo().args(["test", "--quiet", "--workspace", "--doc"]))),
         ("pages made from the program", crate::docs::check),
+        ("published tables that take seconds", crate::reproduce::test),
         ("Python and Spark", pytest),
         ("browser", browser),
     ];
