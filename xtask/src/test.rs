@@ -17,8 +17,9 @@ pub(crate) fn run(filter: &[&str]) -> Result<()> {
         return rust(filter);
     }
     // All of them, whatever the first ones say: one run shows everything that is wrong.
-    let suites: [(&str, fn() -> Result<()>); 9] = [
+    let suites: [(&str, fn() -> Result<()>); 10] = [
         ("links in the Markdown pages", crate::markdown::check),
+        ("what registries are told", crate::dist::check_metadata),
         ("clippy", clippy),
         ("cargo doc", docs),
         ("cargo deny, where it is installed", deny),
