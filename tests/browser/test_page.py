@@ -512,7 +512,7 @@ def test_a_bad_table_is_refused_with_its_line(open_page):
     page.get_by_text("No text at hand?").wait_for()
     page.evaluate("""() => {
       const data = new DataTransfer();
-      data.items.add(new File(['{"text": "a"}\n{"text": '], "bad.jsonl"));
+      data.items.add(new File(['{"text": "a"}\\n{"text": '], "bad.jsonl"));
       document.getElementById("drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
     }""")
     page.locator("#batch-problem", has_text="bad.jsonl, line 2").wait_for()
@@ -537,13 +537,14 @@ def test_branches_close_and_can_be_found(open_page):
     page.locator('[data-label="trade/oil"].end').wait_for()
 
 
-def test_the_model_tells_what_it_mistakes(open_page, models, tmp_path, shots):
+def test_the_model_tells_what_it_mistakes(open_page, tmp_path, shots):
     import subprocess
 
     from conftest import TAMIS
 
-    chosen = tmp_path / "chosen.model"
-    subprocess.run([TAMIS, "fit", models["news"].parent / "news.jsonl", "-o", chosen, "-q", "--effort", "quick"], check=True)
+    corpus, chosen = tmp_path / "topics.jsonl", tmp_path / "chosen.model"
+    subprocess.run([TAMIS, "synth", corpus, "-n", "400"], check=True)
+    subprocess.run([TAMIS, "fit", corpus, "-o", chosen, "-q", "--effort", "quick", "--folds", "2"], check=True)
     with serving(chosen) as address:
         page = open_page(address, path="/#/model")
         page.get_by_text("What fewer words would cost").wait_for()

@@ -49,7 +49,8 @@ pub(crate) fn run() -> Result<()> {
 
 fn version() -> Result<String> {
     let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
-    let line = manifest.lines().find_map(|line| line.strip_prefix("version = \"")).context("no version in Cargo.toml")?;
+    let line =
+        manifest.lines().find_map(|line| line.strip_prefix("version = \"")).context("no version in Cargo.toml")?;
     Ok(line.trim_end_matches('"').to_owned())
 }
 
@@ -179,10 +180,22 @@ fn has_end(name: &str, end: &str) -> bool {
 
 /// Every crate that is compiled in, as CycloneDX has it.
 pub(crate) fn bill_of_materials() -> Result<Value> {
-    let metadata = capture(cargo().args(["metadata", "--locked", "--format-version", "1", "--filter-platform", TARGET]))?;
+    let metadata =
+        capture(cargo().args(["metadata", "--locked", "--format-version", "1", "--filter-platform", TARGET]))?;
     let metadata: Value = serde_json::from_str(&metadata)?;
     let tree = capture(cargo().args([
-        "tree", "--locked", "--package", "tamis-cli", "--edges", "normal", "--prefix", "none", "--target", TARGET, "--format", "{p}",
+        "tree",
+        "--locked",
+        "--package",
+        "tamis-cli",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+        "--target",
+        TARGET,
+        "--format",
+        "{p}",
     ]))?;
     let word = |line: &str, at: usize| line.split(' ').nth(at).unwrap_or_default().trim_start_matches('v').to_owned();
     let used: std::collections::BTreeSet<(String, String)> =

@@ -7,7 +7,8 @@
 //! cargo xtask fuzz [KIND]     a coverage-guided fuzzer on what is read: [--runs N]
 //! cargo xtask wheel           builds the Python package into target/wheels
 //! cargo xtask dist            builds what people install without a compiler into dist
-//! cargo xtask docs            writes the pages that are made from the code; --check fails when they are stale
+//! cargo xtask docs            writes the pages that are made from the code, runs the tutorial, and builds the manual into site;
+//!                             --check fails when something is stale
 //! ```
 
 mod bench;

@@ -26,7 +26,8 @@ export function listenToTips() {
   const under = (event) => event.target.closest?.("[data-tip]");
   document.addEventListener("pointerover", (event) => { if (event.pointerType === "mouse" && under(event)) show(under(event)); });
   document.addEventListener("pointerout", (event) => { if (event.pointerType === "mouse" && under(event) === shown) hide(); });
-  document.addEventListener("focusin", (event) => (event.target.matches?.("[data-tip]:focus-visible") ? show(event.target) : hide()));
+  document.addEventListener("focusin", (event) => { if (event.target.matches?.("[data-tip]:focus-visible")) show(event.target); });
+  document.addEventListener("focusout", (event) => { if (event.target === shown) hide(); });
   // A finger shows it by touching, and takes it away by touching elsewhere.
   document.addEventListener("pointerup", (event) => { if (event.pointerType !== "mouse") { if (under(event)) show(under(event)); else hide(); } });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });

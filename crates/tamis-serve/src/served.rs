@@ -14,8 +14,7 @@ use crate::lines::Piece;
 use crate::problem::Problem;
 use crate::wire::{
     AnsweredOne, ConfusionLine, DocumentIn, Features, FrontierLine, LabelDetails, LabelLine, LabelList, ModelDetails,
-    ModelLine, Node, QualityLine,
-    TaxonomyOut, Weight,
+    ModelLine, Node, QualityLine, TaxonomyOut, Weight,
 };
 
 /// A model in service. Replaced as a whole when its file changes; requests that began with it end with it.
@@ -252,7 +251,8 @@ impl Served {
         let summary = &self.model.summary;
         let quality = |(measure, value): &(String, f64)| QualityLine { measure: measure.clone(), value: *value };
         let shown = &self.model.shown;
-        let frontier = |p: &FrontierPoint| FrontierLine { features: p.size, quality: p.mean, error: p.error, all: p.all };
+        let frontier =
+            |p: &FrontierPoint| FrontierLine { features: p.size, quality: p.mean, error: p.error, all: p.all };
         let name = |label: u32| self.model.labels.name(label).to_owned();
         let confusion = |c: &Confusion| ConfusionLine {
             label: name(c.truth),

@@ -124,7 +124,9 @@ fn opening(body: &Body<'_>) -> String {
     };
     match body {
         Body::Text(text) => line(text),
-        Body::Fields(fields) => fields.iter().find(|(_, t)| !t.trim().is_empty()).map_or_else(String::new, |(_, t)| line(t)),
+        Body::Fields(fields) => {
+            fields.iter().find(|(_, t)| !t.trim().is_empty()).map_or_else(String::new, |(_, t)| line(t))
+        }
         Body::Tokens(tokens) => {
             let words: Vec<&str> = tokens.iter().take(OPENING).map(AsRef::as_ref).collect();
             line(&words.join(" "))
@@ -145,7 +147,8 @@ impl Model {
         if !corpus.is_rereadable() {
             return Ok(self);
         }
-        let places: FxHashMap<&str, usize> = self.neighbours.iter().enumerate().map(|(n, id)| (id.as_str(), n)).collect();
+        let places: FxHashMap<&str, usize> =
+            self.neighbours.iter().enumerate().map(|(n, id)| (id.as_str(), n)).collect();
         let mut openings = vec![String::new(); self.neighbours.len()];
         let mut wanted: Vec<u32> = (0..self.labels.len() as u32).collect();
         let documents = |label: u32| self.summary.label_documents.get(label as usize).copied().unwrap_or(0);
@@ -254,8 +257,7 @@ mod tests {
         confused.add(&ranked(0), &[1]);
         confused.add(&ranked(0), &[0]);
         confused.add(&[], &[0]);
-        let most: Vec<(u32, u32, u32)> =
-            confused.most().iter().map(|c| (c.truth, c.taken_for, c.documents)).collect();
+        let most: Vec<(u32, u32, u32)> = confused.most().iter().map(|c| (c.truth, c.taken_for, c.documents)).collect();
         assert_eq!(most, [(0, 2, 3), (0, 1, 2), (2, 1, 2)]);
     }
 }
