@@ -47,7 +47,9 @@ pub(crate) fn run(filter: &[&str]) -> Result<()> {
 fn rust(filter: &[&str]) -> Result<()> {
     if !exists("cargo", &["nextest", "--version"]) {
         note("installing cargo-nextest");
-        check(cargo().args(["install", "--locked", "cargo-nextest"]))?;
+        // Not optimised, and without what updates itself: half the time, and it runs tests as fast.
+        let light = ["--debug", "--no-default-features", "--features", "default-no-update"];
+        check(cargo().args(["install", "--locked"]).args(light).arg("cargo-nextest"))?;
     }
     let mut nextest = cargo();
     if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
