@@ -48,6 +48,8 @@ export function drawScores(list, { ranked, shown, chosen, thresholds, names, cho
   const readings = entries.map((entry) => reading(entry, thresholds.get(entry.label), how));
   const place = scale(readings, entries.some((entry) => entry.steps));
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.label : null;
+  // Along a taxonomy labels above a given one are neither given nor refused.
+  const onTheWay = new Set(entries.filter((_, i) => readings[i].given).flatMap((entry) => (entry.steps ?? []).slice(0, -1).map((step) => step.label)));
   list.replaceChildren(...entries.map((entry, i) => {
     const r = readings[i];
     const yours = thresholds.has(entry.label);
@@ -71,7 +73,8 @@ export function drawScores(list, { ranked, shown, chosen, thresholds, names, cho
         colours?.has(entry.label) && el("span", { class: `dot l${colours.get(entry.label)}`, "aria-hidden": "true" }),
         name,
         called(entry.label) !== entry.label && !called(entry.label).includes(entry.label) && el("span", { class: "code" }, entry.label),
-        r.given && el("span", { class: yours ? "chip yours" : "chip" }, yours ? "given by you" : "given")),
+        r.given && el("span", { class: yours ? "chip yours" : "chip" }, yours ? "given by you" : "given"),
+        !r.given && onTheWay.has(entry.label) && el("span", { class: "chip way" }, "on the way")),
       el("span", { class: "value" }, value),
       stopped && el("span", { class: "stop" }, `stopped at ${called(stopped.label)}: ${percent(stopped.score)}${stopped.threshold === null ? ", never accepted" : ` < ${percent(stopped.threshold)}`}`),
       bar);

@@ -2,7 +2,10 @@
 
 import { byId } from "./dom.js";
 
-let shown = null;
+/** What is touched is often drawn anew at once; its note stays for so many milliseconds whatever moves. */
+const STAYS = 1000;
+
+let shown = null, touched = -Infinity;
 
 function show(node) {
   const tip = byId("tip");
@@ -17,6 +20,11 @@ function show(node) {
   tip.style.setProperty("top", `${(above > 4 ? above : box.bottom + 8) + scrollY}px`);
 }
 
+/** Away, unless it was touched just now. */
+function fade() {
+  if (performance.now() - touched > STAYS) hide();
+}
+
 function hide() {
   shown = null;
   byId("tip").hidden = true;
@@ -27,9 +35,9 @@ export function listenToTips() {
   document.addEventListener("pointerover", (event) => { if (event.pointerType === "mouse" && under(event)) show(under(event)); });
   document.addEventListener("pointerout", (event) => { if (event.pointerType === "mouse" && under(event) === shown) hide(); });
   document.addEventListener("focusin", (event) => { if (event.target.matches?.("[data-tip]:focus-visible")) show(event.target); });
-  document.addEventListener("focusout", (event) => { if (event.target === shown) hide(); });
+  document.addEventListener("focusout", (event) => { if (event.target === shown) fade(); });
   // A finger shows it by touching, and takes it away by touching elsewhere.
-  document.addEventListener("pointerup", (event) => { if (event.pointerType !== "mouse") { if (under(event)) show(under(event)); else hide(); } });
+  document.addEventListener("pointerup", (event) => { if (event.pointerType !== "mouse") { if (under(event)) { touched = performance.now(); show(under(event)); } else hide(); } });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
-  addEventListener("scroll", hide, { passive: true });
+  addEventListener("scroll", fade, { passive: true });
 }

@@ -115,7 +115,7 @@ export function drawOverlaid(node, text, reasons, colours, names) {
     const shares = new Map();
     for (const span of piece.spans) shares.set(span.label, (shares.get(span.label) ?? 0) + span.total / largest.get(span.label));
     const [label, share] = [...shares].sort((a, b) => b[1] - a[1])[0] ?? [];
-    if (!(share > 0.05)) return null;
+    if (!(share > 0.15)) return null;
     const says = [...shares].sort((a, b) => b[1] - a[1]).map(([l]) => names.get(l) ?? l).join(", then ");
     return el("mark", { class: `l${colours.get(label)}`, "data-tip": `Speaks for ${says}` }, part);
   });
