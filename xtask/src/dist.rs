@@ -240,9 +240,18 @@ fn checksums(dist: &Path) -> Result<()> {
     Ok(fs::write(dist.join("SHA256SUMS"), sums)?)
 }
 
-/// What registries would say: every crate can be packaged as it stands, and the list of materials is whole.
+/// What registries would say: every crate can be packaged as it stands with all that it includes, and the list of materials is
+/// whole. Nothing is compiled.
 pub(crate) fn check_metadata() -> Result<()> {
     let package = ["package", "--quiet", "--workspace", "--exclude", "xtask", "--exclude", "tamis-python"];
     check(cargo().args(package).args(["--no-verify", "--allow-dirty", "--offline"]))?;
+    let library = crate::run::target()?.join("package").join(format!("tamis-{}.crate", version()?));
+    let packed = capture(Command::new("tar").arg("-tzf").arg(library))?;
+    for plan in files(&root().join("studies"))? {
+        let name = plan.file_name().and_then(|n| n.to_str()).context("a name")?;
+        if !packed.lines().any(|file| file.ends_with(&format!("/studies/{name}"))) {
+            bail!("the packed library lacks studies/{name}, which it includes");
+        }
+    }
     bill_of_materials().map(drop)
 }

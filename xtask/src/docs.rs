@@ -41,8 +41,10 @@ fn commands(program: &Path) -> Result<String> {
     let help = |words: &[&str]| capture(Command::new(program).env("COLUMNS", "100").args(words));
     let all = help(&["--help"])?;
     let listed = all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let names: Vec<&str> =
-        listed.filter(|line| line.starts_with("  ") && !line.starts_with("   ")).filter_map(|l| l.split_whitespace().next()).collect();
+    let names: Vec<&str> = listed
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|l| l.split_whitespace().next())
+        .collect();
     let mut page = String::from("# Commands\n\nMade by `cargo xtask docs` from `tamis help`; do not edit.\n");
     for name in names.into_iter().filter(|name| *name != "help") {
         let text = help(&[name, "--help"])?;

@@ -12,7 +12,11 @@ fn spreadsheet() -> Folder {
     let folder = Folder::new();
     let rows: String = (0..20)
         .map(|i| {
-            let (text, topic) = if i % 2 == 0 { ("goals, the referee; a match", "sport") } else { ("stars; the orbit of a planet", "space") };
+            let (text, topic) = if i % 2 == 0 {
+                ("goals, the referee; a match", "sport")
+            } else {
+                ("stars; the orbit of a planet", "space")
+            };
             format!("{i};\"{text} number {i}\";{topic}\r\n")
         })
         .collect();
@@ -30,7 +34,8 @@ fn columns_are_told_and_said() {
     folder.ok("fit mail.csv -o same.model --by df --features all --classifier bayes --folds 0 --text-field Message --labels-field Topic");
     assert_eq!(folder.bytes("m.model"), folder.bytes("same.model"));
     // In doubt, nothing is guessed where nobody can be asked.
-    let rows: String = (0..9).map(|i| format!("a text that is rather long {i},another text that is long {i},x\n")).collect();
+    let rows: String =
+        (0..9).map(|i| format!("a text that is rather long {i},another text that is long {i},x\n")).collect();
     folder.file("doubt.csv", format!("one,two,three\n{rows}"));
     says(&folder.refused("fit doubt.csv -o m.model"), &["no column \"text\"", "one, two, three", "--text-field"]);
 }
@@ -53,7 +58,14 @@ fn a_folder_remembers_its_columns() {
 fn the_doctor_looks_at_models_and_corpora() {
     let folder = Folder::with_model();
     let said = folder.ok("doctor small.model small.jsonl");
-    for words in ["cores", "small.model: fine", "every section verified", "small.jsonl: fine", "6 documents", "tamis fit small.jsonl"] {
+    for words in [
+        "cores",
+        "small.model: fine",
+        "every section verified",
+        "small.jsonl: fine",
+        "6 documents",
+        "tamis fit small.jsonl",
+    ] {
         assert!(said.contains(words), "{words}: {said}");
     }
     let mut damaged = folder.bytes("small.model");
