@@ -7,10 +7,13 @@
 //! cargo xtask torture         damaged input, kills and full disks, or `server`: [--minutes N] [--seed S]
 //! cargo xtask fuzz [KIND]     a coverage-guided fuzzer on what is read: [--runs N]
 //! cargo xtask wheel           builds the Python package into target/wheels
-//! cargo xtask docs            writes the pages that are made from the code; --check fails when they are stale
+//! cargo xtask dist            builds what people install without a compiler into dist
+//! cargo xtask docs            writes the pages that are made from the code, runs the tutorial, and builds the manual into site;
+//!                             --check fails when something is stale
 //! ```
 
 mod bench;
+mod dist;
 mod docs;
 mod fuzz;
 mod markdown;
@@ -33,8 +36,9 @@ fn main() -> Result<()> {
         ["torture", rest @ ..] => torture::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["wheel"] => wheel::run(),
+        ["dist"] => dist::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
-        _ => bail!("usage: cargo xtask test [FILTER] | bench [NAME] | reproduce [NAME] | torture | fuzz | wheel | docs [--check]"),
+        _ => bail!("usage: cargo xtask test [FILTER] | bench [NAME] | reproduce [NAME] | torture | fuzz | wheel | dist | docs [--check]"),
     }
 }

@@ -14,6 +14,7 @@ use tamis::terms::{Digits, Html, StopWords, TextChoices, TextOptions, Words};
 
 use crate::global::Global;
 use crate::output::flags;
+use crate::{columns, settings};
 
 /// A corpus on the command line.
 #[derive(Debug, Clone, Args)]
@@ -180,7 +181,10 @@ pub(crate) fn keep_apart(inputs: &[&Path], outputs: &[&Path]) -> tamis::Result<(
 
 /// Finds and recognises a corpus.
 pub(crate) fn open(paths: &[PathBuf], read: &ReadArgs, global: &Global) -> tamis::Result<Corpus> {
-    tamis::corpus::open(paths, &read.options(global.seed()))
+    let mut options = read.options(global.seed());
+    settings::apply(paths, &mut options)?;
+    columns::settle(paths, &mut options)?;
+    tamis::corpus::open(paths, &options)
 }
 
 /// How text becomes terms.

@@ -17,7 +17,7 @@ pub struct BuiltIn {
 
 macro_rules! built_in {
     ($($name:literal),* $(,)?) => {
-        &[$(BuiltIn { name: $name, text: include_str!(concat!("../../../../studies/", $name, ".toml")) }),*]
+        &[$(BuiltIn { name: $name, text: include_str!(concat!("../../studies/", $name, ".toml")) }),*]
     };
 }
 
