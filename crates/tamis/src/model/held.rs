@@ -56,10 +56,11 @@ impl Members {
     pub(super) fn only(&self, candidate: &Candidate) -> Self {
         Self {
             flat: self.flat.clone().filter(|_| candidate.flat),
-            trees: self.trees.clone().filter(|_| candidate.layouts > 0).map(|trees| TreeOptions {
-                by: trees.by[..candidate.layouts].to_vec(),
-                ..trees
-            }),
+            trees: self
+                .trees
+                .clone()
+                .filter(|_| candidate.layouts > 0)
+                .map(|trees| TreeOptions { by: trees.by[..candidate.layouts].to_vec(), ..trees }),
         }
     }
 
@@ -118,7 +119,13 @@ impl FittedMembers {
             all.push(Tree::of_linear(linear, self.prune));
         }
         all.extend(trees.trees[..taken].iter().cloned());
-        let parts = TreeParts { labels: trees.labels, weighter: trees.weighter.clone(), link: trees.link, beam: self.beam, trees: all };
+        let parts = TreeParts {
+            labels: trees.labels,
+            weighter: trees.weighter.clone(),
+            link: trees.link,
+            beam: self.beam,
+            trees: all,
+        };
         LabelTrees::from_parts(parts).map(Fitted::Trees)
     }
 }
@@ -209,14 +216,19 @@ impl Held {
 
     /// The least probability worth answering: of a grid, the one that reaches most. (Where probabilities are true it is half the F1
     /// so reached; where they are not, this is still the best.)
-    fn tune(&self, worth: &Worth, taxonomy: &Taxonomy, calibration: &Calibration, takes: impl Fn(usize) -> bool) -> f64 {
+    fn tune(
+        &self,
+        worth: &Worth,
+        taxonomy: &Taxonomy,
+        calibration: &Calibration,
+        takes: impl Fn(usize) -> bool,
+    ) -> f64 {
         let needs = matches!((worth.goal, worth.one), (Goal::Hf1, _) | (_, false));
         if !needs {
             return worth.least;
         }
         const STEPS: usize = 33;
-        let grid: Vec<Worth> =
-            (1..=STEPS).map(|i| Worth { least: i as f64 * 0.02, ..worth.clone() }).collect();
+        let grid: Vec<Worth> = (1..=STEPS).map(|i| Worth { least: i as f64 * 0.02, ..worth.clone() }).collect();
         let mut sums = vec![Sums::default(); grid.len()];
         for (d, labels, nodes) in self.probabilities(worth, taxonomy, calibration, takes) {
             for (worth, sums) in grid.iter().zip(&mut sums) {
@@ -276,7 +288,12 @@ impl Held {
     }
 
     /// What is reached by all measures, for the summary.
-    pub(super) fn quality(&self, worth: &Worth, taxonomy: &Taxonomy, calibration: &Option<Calibration>) -> Result<Vec<(String, f64)>> {
+    pub(super) fn quality(
+        &self,
+        worth: &Worth,
+        taxonomy: &Taxonomy,
+        calibration: &Option<Calibration>,
+    ) -> Result<Vec<(String, f64)>> {
         let calibration = calibration.as_ref().ok_or_else(|| Error::data("there are no probabilities"))?;
         let goals = [Goal::Exact, Goal::F1, Goal::Hf1];
         let mut sums = [Sums::default(); 3];

@@ -3,8 +3,8 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use oxrdf::{Literal, NamedNode, NamedOrBlankNode, Term, Triple, TripleRef};
 use oxrdf::vocab::rdf;
+use oxrdf::{Literal, NamedNode, NamedOrBlankNode, Term, Triple, TripleRef};
 use oxrdfxml::RdfXmlParser;
 use oxttl::{TurtleParser, TurtleSerializer};
 use rustc_hash::FxHashMap;
@@ -29,7 +29,12 @@ pub(super) fn by_name(path: &Path) -> Option<TaxonomyFormat> {
 }
 
 /// Reads the concepts of a thesaurus; `path` is for messages, and what relative names are relative to is unknown.
-pub(super) fn read(input: impl BufRead, path: &Path, format: TaxonomyFormat, parents: ParentPolicy) -> Result<Taxonomy> {
+pub(super) fn read(
+    input: impl BufRead,
+    path: &Path,
+    format: TaxonomyFormat,
+    parents: ParentPolicy,
+) -> Result<Taxonomy> {
     let mut thesaurus = Thesaurus::default();
     // Relative names need something they are relative to.
     let base = "urn:tamis:";
@@ -93,7 +98,10 @@ impl Thesaurus {
 
     fn taxonomy(mut self, path: &Path, parents: ParentPolicy) -> Result<Taxonomy> {
         if self.concepts.is_empty() && self.pairs.is_empty() {
-            return Err(Error::malformed_file(path, "there is no skos:Concept and no skos:broader in it; is it a thesaurus?"));
+            return Err(Error::malformed_file(
+                path,
+                "there is no skos:Concept and no skos:broader in it; is it a thesaurus?",
+            ));
         }
         let concepts = std::mem::take(&mut self.concepts).into_iter().map(|id| Statement {
             name: self.names.get(&id).map(|(_, name)| name.clone()),
@@ -115,7 +123,8 @@ impl Taxonomy {
     /// Writes the taxonomy as a SKOS thesaurus in Turtle. Labels must be absolute names (IRIs), as those of a thesaurus are.
     pub fn write_turtle(&self, out: impl Write) -> Result<()> {
         let iri = |text: &str| {
-            NamedNode::new(text).map_err(|e| Error::data(format!("the label {text:?} is no IRI, which a thesaurus needs: {e}")))
+            NamedNode::new(text)
+                .map_err(|e| Error::data(format!("the label {text:?} is no IRI, which a thesaurus needs: {e}")))
         };
         let failed = |e: std::io::Error| Error::io("taxonomy", e);
         let skos = |name: &str| NamedNode::new_unchecked(format!("{SKOS}{name}"));
