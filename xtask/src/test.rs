@@ -17,7 +17,7 @@ pub(crate) fn run(filter: &[&str]) -> Result<()> {
         return rust(filter);
     }
     // All of them, whatever the first ones say: one run shows everything that is wrong.
-    let suites: [(&str, fn() -> Result<()>); 10] = [
+    let suites: [(&str, fn() -> Result<()>); 11] = [
         ("links in the Markdown pages", crate::markdown::check),
         ("what registries are told", crate::dist::check_metadata),
         ("clippy", clippy),
