@@ -5,6 +5,7 @@ mod given;
 mod names;
 mod read;
 mod skos;
+mod turtle;
 
 use std::io::{self, Write};
 
