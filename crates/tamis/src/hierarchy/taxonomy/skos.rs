@@ -140,7 +140,7 @@ fn begin(
     for attribute in start.attributes() {
         let attribute = attribute.map_err(|e| e.to_string())?;
         let (bound, key) = reader.resolver().resolve_attribute(attribute.key);
-        let value = attribute.unescape_value().map_err(|e| e.to_string())?.into_owned();
+        let value = attribute.normalized_value(quick_xml::XmlVersion::Implicit1_0).map_err(|e| e.to_string())?.into_owned();
         let is_rdf = matches!(bound, ResolveResult::Bound(space) if space.as_ref() == RDF);
         match key.as_ref() {
             "about" if is_rdf => about = Some(value),
