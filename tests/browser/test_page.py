@@ -109,7 +109,7 @@ def test_a_label_has_a_page(open_page, shots):
     assert page.locator("#labels-count").inner_text() == "1 of 6 labels"
     page.get_by_role("button", name="sport/hockey").click()
     page.get_by_role("heading", name="sport/hockey").wait_for()
-    assert page.url.endswith("#/label/sport%2Fhockey")
+    assert page.url.endswith("#/label/sport%2Fhockey?model=news")
     speaks_for = page.locator("#label-page .two > div").first
     assert "puck" in speaks_for.inner_text()
     assert page.locator("#label-page .fact", has_text="F1").first.is_visible()
@@ -343,3 +343,278 @@ def test_long_names_do_not_break_the_page(open_page, shots, tmp_path):
         assert page.locator("#scores").get_by_text('<b>bold</b> & "quoted"').is_visible()
         page.screenshot(path=shots / "phone-long-names.png", full_page=True)
         assert re.search(r"Why ", page.locator("#why-title").inner_text())
+
+
+def test_examples_and_one_sentence(open_page, server, shots):
+    page = open_page()
+    page.get_by_text("No text at hand?").wait_for()
+    about = page.locator("#about").inner_text()
+    assert "6 labels" in about and "the first label is right for" in about
+    examples = ask(f"{server}/v1/model?model=news")["examples"]
+    assert 3 <= len(examples) <= 5
+    page.screenshot(path=shots / "examples.png", full_page=True)
+    page.locator(".example").first.click()
+    assert page.locator("#text").input_value() == examples[0]["texts"]["text"]
+    page.locator("#verdict", has_text=examples[0]["labels"][0]).wait_for()
+
+
+def test_words_first_and_the_margin_on_touch(open_page):
+    page = open_page(has_touch=True, is_mobile=True, viewport={"width": 400, "height": 800})
+    write(page, HOCKEY)
+    page.get_by_text("Why sport/hockey").wait_for()
+    first = page.locator("#scores button").first
+    assert re.match(r"(clear|likely|borderline) · \d+ %", first.locator(".value").inner_text())
+    first.tap()
+    tip = page.locator("#tip")
+    tip.wait_for()
+    assert re.search(r"score .* threshold", tip.inner_text())
+
+
+def test_the_sum_and_a_word_struck_out(open_page, server, shots):
+    page = open_page()
+    write(page, HOCKEY)
+    page.get_by_text("Why sport/hockey").wait_for()
+    sum_of = page.locator("#sum")
+    sum_of.wait_for()
+    reason = ask(f"{server}/v1/explain", {"model": "news", "text": HOCKEY, "label": "sport/hockey", "top": 10000})["reasons"][0]
+    total = reason["bias"] + sum(word["adds"] for word in reason["words"])
+    assert abs(total - reason["score"]) < 1e-6
+    shown = page.locator("#sum .strong b").inner_text().replace("−", "-").lstrip("= ")
+    assert abs(float(shown) - total) < 0.01
+    # The strongest word's bar and its marks light up together.
+    bar = page.locator("#words [data-word]").first
+    word = bar.get_attribute("data-word")
+    bar.hover()
+    assert page.locator("#reading mark.same").first.inner_text().lower() == word
+    page.screenshot(path=shots / "sum.png", full_page=True)
+    bar.click()
+    page.locator("#reading .struck").wait_for()
+    assert page.locator("#reading .struck").inner_text().lower() == word
+    assert page.locator("#reading").inner_text() == HOCKEY, "it is still there to read"
+    without = re.sub(rf"(?i)\b{word}\b", " " * len(word), HOCKEY)
+    after = ask(f"{server}/v1/explain", {"model": "news", "text": without, "label": "sport/hockey"})["reasons"][0]["score"]
+    page.wait_for_function("score => Math.abs(parseFloat(document.querySelector('#sum .strong b').textContent.replace('= ', '').replace('−', '-')) - score) < 0.01", arg=after)
+    page.locator("#reading .struck").click()
+    page.locator("#reading .struck").wait_for(state="detached")
+    page.locator("#reading mark", has_text=re.compile("puck", re.I)).click()
+    page.get_by_role("button", name="Put words back").click()
+    page.locator("#reading .struck").wait_for(state="detached")
+
+
+def test_several_labels_in_one_text(open_page, shots):
+    page = open_page()
+    write(page, f"{HOCKEY} {OIL} {HOCKEY} {OIL}")
+    page.get_by_role("button", name="All labels at once").click()
+    page.get_by_text("Why these 2 labels").wait_for()
+    page.locator("#reading mark.l2").first.wait_for()
+    colour = lambda word: page.locator("#reading mark", has_text=word).first.get_attribute("class")  # noqa: E731
+    assert colour("puck") != colour("barrel") and colour("puck") == colour("goalie")
+    assert page.locator("#scores .dot").count() == 2
+    page.screenshot(path=shots / "overlaid.png", full_page=True)
+    page.locator("#scores button").nth(3).click()
+    page.locator("#words .row").first.wait_for()
+
+
+def test_words_that_are_not_known_give_no_label(open_page):
+    page = open_page()
+    write(page, "zzzz qqqq xxyyzz")
+    page.locator("#verdict", has_text="No label").wait_for()
+    assert page.locator("#scores .chip").count() == 0
+    assert all(width == 0 for width in page.locator("#scores .bar i").evaluate_all("all => all.map(i => i.offsetWidth)"))
+
+
+def test_a_choice_is_about_one_text(open_page):
+    page = open_page()
+    write(page, HOCKEY)
+    page.get_by_text("Why sport/hockey").wait_for()
+    page.locator("#scores button", has_text="trade/oil").click()
+    page.get_by_text("Why trade/oil").wait_for()
+    write(page, HOCKEY + " The puck.")
+    page.get_by_text("Why sport/hockey").wait_for()
+
+
+def test_addresses_hold_model_label_and_text(open_page, server):
+    page = open_page(path="/#/try?model=tree&label=trade%2Foil&text=" + OIL.replace(" ", "+").replace(";", "%3B"))
+    page.get_by_text("Why trade/oil").wait_for()
+    assert page.locator("#model").input_value() == "tree" and page.locator("#text").input_value() == OIL
+    assert "text=" not in page.url, "a text stays in the address only where somebody asks for it"
+    page.locator("#model").select_option("news")
+    page.wait_for_function("location.hash.includes('model=news')")
+    for odd in ["/#/label/%E0%A4", "/#/nowhere/at/all", "/#/?x=%zz", "/#/label/"]:
+        other = open_page(path=odd)
+        other.get_by_text("No text at hand?").wait_for()
+    wrong = open_page(path="/#/try?model=nobody")
+    wrong.get_by_text("There is no model nobody here").wait_for()
+
+
+def test_take_it_along(open_page, server, browser):
+    import json
+    import shlex
+    import subprocess
+
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    text = 'A "tanker" with crude; it\'s the refinery\'s barrel.'
+    write(page, text)
+    page.get_by_text("Why trade/oil").wait_for()
+    copied = lambda: page.evaluate("navigator.clipboard.readText()")  # noqa: E731
+    page.get_by_role("button", name="Copy as curl").click()
+    page.get_by_text("The command is copied.").wait_for()
+    command = shlex.split(copied().replace("\\\n", " "))
+    assert command[0] == "curl" and json.loads(command[-1])["text"] == text
+    assert ask(command[3], json.loads(command[-1]))["labels"] == ["trade/oil"]
+    page.get_by_role("button", name="Copy as Python").click()
+    page.get_by_text("The program is copied.").wait_for()
+    done = subprocess.run(["python3", "-c", copied()], capture_output=True, text=True, check=True)
+    assert "trade/oil" in done.stdout
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download JSON").click()
+    assert json.loads(download.value.path().read_text())["labels"] == ["trade/oil"]
+    page.get_by_role("button", name="Copy a link").click()
+    page.get_by_text("The address, with the text in it, is copied.").wait_for()
+    other = open_page(path=copied().removeprefix(server))
+    other.get_by_text("Why trade/oil").wait_for()
+    assert other.locator("#text").input_value() == text
+
+
+@pytest.mark.parametrize("name, content", [
+    ("mail.csv", 'nr;Message\r\n1;"' + HOCKEY + ' ""quoted""; and more"\r\n2;' + OIL.replace(";", ",") + "\r\n3;zzzz\r\n"),
+    ("mail.jsonl", '{"text": "' + HOCKEY + '", "n": 1}\n\n{"text": "' + OIL + '"}\n{"text": "zzzz"}\n'),
+])
+def test_a_table_is_dropped(open_page, shots, name, content):
+    import csv
+
+    page = open_page()
+    page.get_by_text("No text at hand?").wait_for()
+    page.evaluate("""([name, text]) => {
+      const data = new DataTransfer();
+      data.items.add(new File([text], name));
+      document.getElementById("drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    }""", [name, content])
+    rows = page.locator("#batch-table tbody tr")
+    rows.nth(2).wait_for()
+    assert "sport/hockey" in rows.nth(0).inner_text() and "trade/oil" in rows.nth(1).inner_text()
+    assert "no word is known" in rows.nth(2).inner_text()
+    page.locator("#batch-table th button", has_text="Labels").click()
+    page.locator("#batch-table th button", has_text="Labels").click()
+    assert "trade/oil" in rows.nth(0).inner_text(), "sorted, downwards"
+    page.screenshot(path=shots / f"table-{name}.png", full_page=True)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download CSV").click()
+    with open(download.value.path(), newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [row["tamis_labels"] for row in table] == ["sport/hockey", "trade/oil", ""]
+    key = "Message" if name.endswith("csv") else "text"
+    assert table[0][key].startswith(HOCKEY)
+
+
+def test_a_bad_table_is_refused_with_its_line(open_page):
+    page = open_page()
+    page.get_by_text("No text at hand?").wait_for()
+    page.evaluate("""() => {
+      const data = new DataTransfer();
+      data.items.add(new File(['{"text": "a"}\\n{"text": '], "bad.jsonl"));
+      document.getElementById("drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    }""")
+    page.locator("#batch-problem", has_text="bad.jsonl, line 2").wait_for()
+
+
+def test_two_models_side_by_side(open_page, shots):
+    page = open_page()
+    page.locator("#beside-model").select_option("neighbours")
+    write(page, HOCKEY)
+    page.locator("#beside button").first.wait_for()
+    page.locator("#beside-verdict", has_text="Both say the same").wait_for()
+    assert page.locator("#beside-title").inner_text() == "Labels by neighbours"
+    page.screenshot(path=shots / "beside.png", full_page=True)
+    assert "beside=neighbours" in page.url
+
+
+def test_branches_close_and_can_be_found(open_page):
+    page = open_page(path="/#/try?model=tree")
+    write(page, HOCKEY)
+    page.locator('[data-label="sport/hockey"].end').wait_for()
+    write(page, OIL)
+    page.locator('[data-label="trade/oil"].end').wait_for()
+
+
+def test_the_model_tells_what_it_mistakes(open_page, tmp_path, shots):
+    import subprocess
+
+    from conftest import TAMIS
+
+    corpus, chosen = tmp_path / "topics.jsonl", tmp_path / "chosen.model"
+    subprocess.run([TAMIS, "synth", corpus, "-n", "400"], check=True)
+    subprocess.run([TAMIS, "fit", corpus, "-o", chosen, "-q", "--effort", "quick", "--folds", "2"], check=True)
+    with serving(chosen) as address:
+        page = open_page(address, path="/#/model")
+        page.get_by_text("What fewer words would cost").wait_for()
+        details = ask(f"{address}/v1/model")
+        assert page.locator("#model-page circle.dot").count() == len(details["frontier"]) > 2
+        if details["confusions"]:
+            assert page.locator("#confusions tbody tr").count() == len(details["confusions"])
+        page.get_by_text("What these names mean").click()
+        assert page.locator(".glossary li").count() >= 2
+        page.screenshot(path=shots / "model-chosen.png", full_page=True)
+
+
+def test_a_new_file_is_taken_over(open_page, models, tmp_path):
+    import shutil
+
+    shutil.copy(models["news"], tmp_path / "served.model")
+    with serving(tmp_path / "served.model", "--reload", "0.2") as address:
+        page = open_page(address)
+        write(page, HOCKEY)
+        page.get_by_text("Why sport/hockey").wait_for()
+        shutil.copy(models["tree"], tmp_path / "next.model")
+        (tmp_path / "next.model").rename(tmp_path / "served.model")
+        for _ in range(100):
+            if ask(f"{address}/v1/models")["models"][0]["generation"] == 2:
+                break
+            page.wait_for_timeout(100)
+        page.evaluate("window.dispatchEvent(new Event('focus'))")
+        page.get_by_text("was replaced by a new file").wait_for()
+        page.get_by_role("tree").wait_for()
+        page.get_by_text("Why sport/hockey").wait_for()
+
+
+def test_a_deep_taxonomy_of_long_names_stays_readable(open_page, shots, tmp_path):
+    import json
+    import subprocess
+
+    from conftest import TAMIS
+
+    long = "Improper Neutralization of Special Elements used in an Output of a Downstream Component"
+    taxonomy = ["1\t\tImproper Control of a Resource Through its Lifetime in a Very Long Pillar", f"2\t1\t{long} (Injection)", f"3\t2\t{long} (OS Command Injection and Relatives)",
+                "4\t1\tUncontrolled Resource Consumption by an Unauthenticated Remote Peer of the Service", "5\t\tInsufficient Verification of Data Authenticity"]
+    (tmp_path / "cwe.tsv").write_text("\n".join(taxonomy), encoding="utf-8")
+    words = {"3": "shell command injection quote", "4": "memory exhaustion loop flood", "5": "signature certificate forged trust"}
+    lines = [{"text": f"{w} {i} report", "labels": [c]} for i in range(30) for c, w in words.items()]
+    (tmp_path / "cwe.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    for answers in ["best", "all"]:
+        fit = ["fit", tmp_path / "cwe.jsonl", "--taxonomy", tmp_path / "cwe.tsv", "--answers", answers, "-o", tmp_path / f"{answers}.model", "-q"]
+        subprocess.run([TAMIS, *fit], check=True)
+    with serving(tmp_path / "best.model", tmp_path / "all.model") as address:
+        for model in ["best", "all"]:
+            page = open_page(address, path=f"/#/try?model={model}")
+            write(page, "a shell command injection by a forged certificate")
+            page.locator("#scores button").first.wait_for()
+            page.wait_for_timeout(300)
+            narrowest = min(page.locator("#scores .name").evaluate_all("all => all.map(n => n.offsetWidth)"))
+            assert narrowest > 150, "names have room"
+            assert page.evaluate("document.documentElement.scrollHeight") < 3500
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            note = page.locator("#scores-note").inner_text()
+            if model == "best":
+                assert "No threshold decides here" in note
+                assert page.locator("#scores .stop").count() == 0 and page.locator("#scores .bar b").count() == 0
+            assert page.locator("#scores .code").first.is_visible(), "codes stand beside names"
+            page.screenshot(path=shots / f"long-taxonomy-{model}.png", full_page=True)
+
+
+@pytest.mark.parametrize("path", ["/#/try", "/#/labels", "/#/model", "/#/label/trade%2Foil"])
+def test_headings_make_an_outline(open_page, path):
+    page = open_page(path=path)
+    page.wait_for_timeout(300)
+    levels = page.evaluate("""() => [...document.querySelectorAll("h1, h2, h3")].filter((h) => h.checkVisibility()).map((h) => Number(h.tagName[1]))""")
+    assert levels[0] == 1, levels
+    assert all(b - a <= 1 for a, b in zip(levels, levels[1:])), levels

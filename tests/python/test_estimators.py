@@ -178,7 +178,7 @@ def test_categorizer_is_the_program(messages, tamis_program, tmp_path, options):
     flags = []
     for key, value in options.items():
         flags += [f"--{key.replace('_', '-')}", str(value)]
-    tamis_program("fit", path, "-o", tmp_path / "a.model", *flags)
+    tamis_program("fit", path, "-o", tmp_path / "a.model", "--no-examples", *flags)
     ours = tamis.TextCategorizer(**options).fit(texts, labels)
     ours.save(tmp_path / "b.model")
     assert (tmp_path / "a.model").read_bytes() == (tmp_path / "b.model").read_bytes()

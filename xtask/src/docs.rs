@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{capture, program, root};
+use crate::run::{capture, check as must, program, root, tools};
 
 /// Each page: file, title, and what `tamis list` is asked for.
 const PAGES: &[(&str, &str, &str)] = &[
@@ -18,6 +18,9 @@ const PAGES: &[(&str, &str, &str)] = &[
     ("docs/methods.md", "Threshold selection along pipelines", "methods"),
     ("docs/measures.md", "Measures", "measures"),
 ];
+
+/// The page of all commands.
+const COMMANDS: &str = "docs/commands.md";
 
 /// The list as a Markdown table.
 fn page(program: &Path, title: &str, what: &str) -> Result<String> {
@@ -33,13 +36,47 @@ fn page(program: &Path, title: &str, what: &str) -> Result<String> {
     Ok(page)
 }
 
-/// Writes all pages.
+/// Every command with its options, as `--help` prints them.
+fn commands(program: &Path) -> Result<String> {
+    let help = |words: &[&str]| capture(Command::new(program).env("COLUMNS", "100").args(words));
+    let all = help(&["--help"])?;
+    let listed = all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names: Vec<&str> = listed
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|l| l.split_whitespace().next())
+        .collect();
+    let mut page = String::from("# Commands\n\nMade by `cargo xtask docs` from `tamis help`; do not edit.\n");
+    for name in names.into_iter().filter(|name| *name != "help") {
+        let text = help(&[name, "--help"])?;
+        let text: Vec<&str> = text.lines().map(str::trim_end).collect();
+        page.push_str(&format!("\n## tamis {name}\n\n```text\n{}\n```\n", text.join("\n").trim_end()));
+    }
+    Ok(page)
+}
+
+/// The tutorial: its commands are run, and what they print is written into it or compared with it.
+fn tutorial(program: &Path, write: bool) -> Result<()> {
+    let mut script = Command::new("python3");
+    script.current_dir(root()).args(["tests/docs/run_tutorial.py", "docs/tutorial.md"]).arg(program);
+    must(script.args(write.then_some("--write")))
+}
+
+/// The manual as a site in `site/`; dead links and pages that nobody lists are errors.
+pub(crate) fn site() -> Result<()> {
+    let bin = tools("docs/requirements.txt")?;
+    let build = ["-m", "mkdocs", "build", "--quiet", "--strict", "--clean"];
+    must(Command::new(bin.join("python")).current_dir(root()).env("NO_MKDOCS_2_WARNING", "1").args(build))
+}
+
+/// Writes all pages, and the manual.
 pub(crate) fn write() -> Result<()> {
     let program = program()?;
+    std::fs::write(root().join(COMMANDS), commands(&program)?).context(COMMANDS)?;
+    tutorial(&program, true)?;
     for (file, title, what) in PAGES {
         std::fs::write(root().join(file), page(&program, title, what)?).with_context(|| (*file).to_owned())?;
     }
-    Ok(())
+    site()
 }
 
 /// Fails when a page is not what the code says.
@@ -50,5 +87,9 @@ pub(crate) fn check() -> Result<()> {
             bail!("{file} is stale: run `cargo xtask docs`");
         }
     }
-    Ok(())
+    if std::fs::read_to_string(root().join(COMMANDS)).unwrap_or_default() != commands(&program)? {
+        bail!("{COMMANDS} is stale: run `cargo xtask docs`");
+    }
+    tutorial(&program, false)?;
+    site()
 }

@@ -74,11 +74,31 @@ pub(crate) fn python_with(requirements: &str) -> Result<PathBuf> {
     Ok(python)
 }
 
+/// Programs from PyPI in a folder of their own, by a list of packages; gives where they are.
+pub(crate) fn tools(requirements: &str) -> Result<PathBuf> {
+    let name = requirements.replace(['/', '.'], "-");
+    let venv = root().join("target/tools").join(name);
+    let wanted = std::fs::read(root().join(requirements)).with_context(|| requirements.to_owned())?;
+    let stamp = venv.join("installed");
+    if !std::fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
+        check(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
+        check(Command::new(venv.join("bin/python")).args(pip).arg(root().join(requirements)))?;
+        std::fs::write(stamp, wanted)?;
+    }
+    Ok(venv.join("bin"))
+}
+
+/// Where cargo puts what it compiles.
+pub(crate) fn target() -> Result<PathBuf> {
+    let metadata = capture(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    Ok(PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target")))
+}
+
 /// Builds the program together with the tests of the workspace, which need it, and says where it is. By itself it would be
 /// compiled again: other packages and their tests turn on other features of the same dependencies.
 pub(crate) fn program() -> Result<PathBuf> {
     check(cargo().args(["test", "--quiet", "--no-run", "--workspace"]))?;
-    let metadata = capture(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
-    Ok(Path::new(metadata["target_directory"].as_str().unwrap_or("target")).join("debug/tamis"))
+    Ok(target()?.join("debug/tamis"))
 }

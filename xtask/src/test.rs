@@ -17,8 +17,9 @@ pub(crate) fn run(filter: &[&str]) -> Result<()> {
         return rust(filter);
     }
     // All of them, whatever the first ones say: one run shows everything that is wrong.
-    let suites: [(&str, fn() -> Result<()>); 9] = [
+    let suites: [(&str, fn() -> Result<()>); 10] = [
         ("links in the Markdown pages", crate::markdown::check),
+        ("what registries are told", crate::dist::check_metadata),
         ("clippy", clippy),
         ("cargo doc", docs),
         ("cargo deny, where it is installed", deny),
@@ -26,6 +27,7 @@ pub(crate) fn run(filter: &[&str]) -> Result<()> {
         // nextest does not run doctests.
         ("examples in the documentation", || check(cargo().args(["test", "--quiet", "--workspace", "--doc"]))),
         ("pages made from the program", crate::docs::check),
+        ("published tables that take seconds", crate::reproduce::test),
         ("Python and Spark", pytest),
         ("browser", browser),
     ];
@@ -46,7 +48,9 @@ pub(crate) fn run(filter: &[&str]) -> Result<()> {
 fn rust(filter: &[&str]) -> Result<()> {
     if !exists("cargo", &["nextest", "--version"]) {
         note("installing cargo-nextest");
-        check(cargo().args(["install", "--locked", "cargo-nextest"]))?;
+        // Not optimised, and without what updates itself: half the time, and it runs tests as fast.
+        let light = ["--debug", "--no-default-features", "--features", "default-no-update"];
+        check(cargo().args(["install", "--locked"]).args(light).arg("cargo-nextest"))?;
     }
     let mut nextest = cargo();
     if std::env::var_os("PROPTEST_RNG_SEED").is_none() {

@@ -14,6 +14,7 @@ use tamis::terms::{Digits, Html, StopWords, TextChoices, TextOptions, Words};
 
 use crate::global::Global;
 use crate::output::flags;
+use crate::{columns, settings};
 
 /// A corpus on the command line.
 #[derive(Debug, Clone, Args)]
@@ -84,7 +85,7 @@ pub(crate) struct ReadArgs {
     /// What labels begin with in fastText lines.
     #[arg(long, value_name = "TEXT", default_value = "__label__")]
     label_prefix: String,
-    /// What svmlight values mean: auto, counts or presence.
+    /// What svmlight values mean: auto, counts, presence, ltc (counts are recovered from normalised log-tf·idf) or weights.
     #[arg(long, value_name = "MEANING", default_value_t, value_parser = str::parse::<Values>)]
     values: Values,
     /// Topics of RCV1-v2 token files; all *.qrels beside them when not given.
@@ -180,7 +181,10 @@ pub(crate) fn keep_apart(inputs: &[&Path], outputs: &[&Path]) -> tamis::Result<(
 
 /// Finds and recognises a corpus.
 pub(crate) fn open(paths: &[PathBuf], read: &ReadArgs, global: &Global) -> tamis::Result<Corpus> {
-    tamis::corpus::open(paths, &read.options(global.seed()))
+    let mut options = read.options(global.seed());
+    settings::apply(paths, &mut options)?;
+    columns::settle(paths, &mut options)?;
+    tamis::corpus::open(paths, &options)
 }
 
 /// How text becomes terms.

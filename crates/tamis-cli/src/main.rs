@@ -1,11 +1,13 @@
 //! The `tamis` command: parse, make one library call, print, translate the error.
 
+mod columns;
 mod commands;
 mod corpus_args;
 mod global;
 mod interrupt;
 mod output;
 mod progress;
+mod settings;
 
 use std::process::ExitCode;
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use tamis::classify::{Fitted, Linear, LinearParts, Outputs, Store, Weighter, Weighting, Weights};
 use tamis::corpus::Body;
 use tamis::counts::Vocabulary;
-use tamis::model::{Model, ModelParts, Ranker, Seen, TrainingSummary};
+use tamis::model::{Model, ModelParts, Ranker, Seen, Shown, TrainingSummary};
 use tamis::terms::TextOptions;
 use tamis::threshold::{Threshold, Thresholds};
 
@@ -419,6 +419,7 @@ fn large() -> Model {
         },
         seen: Seen::default(),
         target: None,
+        shown: Shown::default(),
     })
     .expect("parts that belong together")
 }

@@ -1,6 +1,6 @@
 // The list of labels, a label's page, and the threshold with its curve.
 
-import { at, byId, el, grouped, number, percent, problem, svg } from "./dom.js";
+import { byId, el, grouped, number, percent, svg } from "./dom.js";
 import { get } from "./api.js";
 import { drawDiverging } from "./words.js";
 
@@ -29,10 +29,10 @@ function chart(points, own) {
   return { picture, move: (t) => { now.setAttribute("x1", x(t)); now.setAttribute("x2", x(t)); } };
 }
 
-const fact = (value, name) => el("div", { class: "fact" }, el("b", {}, value), el("span", {}, name));
+export const fact = (value, name) => el("div", { class: "fact" }, el("b", {}, value), el("span", {}, name));
 
 /** A slider over the stored curve. `changed` is told the threshold, or undefined for the model's own. */
-export function drawThreshold(node, label, yours, changed) {
+export function drawThreshold(node, label, yours, changed, decides = true) {
   const points = [...label.curve].reverse();
   if (points.length < 2) {
     node.replaceChildren(el("p", { class: "mute small" },
@@ -65,7 +65,7 @@ export function drawThreshold(node, label, yours, changed) {
   node.replaceChildren(
     el("p", { class: "small key" }, el("span", { class: "key-p" }, "Precision"), el("span", { class: "key-r" }, "Recall"), el("span", { class: "mute" }, `${grouped(label.positives)} held-out documents with this label`)),
     picture, slider, facts, words,
-    ...(own === null ? [el("p", { class: "mute small" }, "This model does not decide by thresholds; the curve shows what one would do.")] : []));
+    ...(own === null || !decides ? [el("p", { class: "mute small" }, "This model does not decide by thresholds; the curve shows what one would do.")] : []));
 }
 
 let order = { key: "label", down: false };
@@ -121,25 +121,4 @@ export async function drawLabel(model, name, { back, tryWords }) {
   node.classList.remove("busy");
   title.focus({ preventScroll: true });
   window.scrollTo(0, 0);
-}
-
-const MEASURES = { "P@1": "first label is right (P@1)", RPrec: "R-precision", MAP: "mean average precision" };
-
-/** The page of the model. */
-export async function drawModel(name) {
-  try {
-    const m = await get("v1/model", { model: name });
-    problem("model-problem", null);
-    const row = (term, ...value) => [el("dt", {}, term), el("dd", {}, ...value)];
-    byId("model-page").replaceChildren(
-      el("h1", {}, m.name),
-      el("div", { class: "facts" }, fact(grouped(m.labels), m.taxonomy ? "labels in a taxonomy" : "labels"), fact(grouped(m.features), "words it looks at"), fact(grouped(m.documents), "training documents"),
-        ...m.quality.map((q) => fact(q.value.toFixed(3), MEASURES[q.measure] ?? q.measure))),
-      m.quality.length > 0 && m.folds > 0 && el("p", { class: "mute small" }, `Quality was measured in ${m.folds}-fold cross-validation on the training documents.`),
-      el("dl", {}, row("Classifier", m.classifier), row("Words chosen by", `${m.selector}, ${grouped(m.features)} of ${grouped(m.vocabulary)}`), row("Labels decided by", m.deciding), row("Made by", m.program), row("File", `${grouped(m.bytes)} bytes${m.generation > 1 ? `, replaced ${m.generation - 1} times since the server started` : ""}`)),
-      m.choices.length > 0 && el("h3", {}, "Why it is as it is"),
-      m.choices.length > 0 && el("ul", {}, m.choices.map((c) => el("li", {}, c))));
-  } catch (error) {
-    problem("model-problem", error);
-  }
 }

@@ -2,26 +2,30 @@
 
 import { at, byId, el, grouped, percent, under } from "./dom.js";
 
-/** Nodes with more children than this start closed. */
+/** Trees with more nodes than this start closed. */
 const OPEN_AT_FIRST = 12;
 
 export class Tree {
   constructor(node, nodes, choose) {
-    this.root = node;
     this.choose = choose;
     this.items = new Map();
     this.parents = new Map(nodes.map((n) => [n.label, n.parent]));
     this.names = new Map(nodes.map((n) => [n.label, n.name]));
+    /** Branches that were opened for a text, and are closed again with it. */
+    this.opened = new Set();
     const children = new Map();
     for (const n of nodes) children.set(n.parent, [...(children.get(n.parent) ?? []), n]);
     const list = (parent, role) => el("ul", { role, class: role === "tree" ? "tree" : null, "aria-label": role === "tree" ? "Taxonomy" : null },
       (children.get(parent) ?? []).map((n) => this.item(n, children, list)));
     this.list = list(null, "tree");
     node.replaceChildren(this.list);
-    const roots = children.get(null) ?? [];
-    if (roots.length && nodes.length <= OPEN_AT_FIRST) for (const n of nodes) this.open(n.label, true);
+    if (nodes.length <= OPEN_AT_FIRST) for (const n of nodes) this.open(n.label, true);
     this.list.querySelector('[role="treeitem"]')?.setAttribute("tabindex", "0");
     this.list.addEventListener("keydown", (event) => this.key(event));
+    const filter = byId("tree-filter");
+    filter.hidden = nodes.length <= OPEN_AT_FIRST;
+    filter.value = "";
+    filter.oninput = () => this.filter(filter.value);
   }
 
   item(n, children, list) {
@@ -29,7 +33,9 @@ export class Tree {
     const meter = el("span", { class: "meter", "aria-hidden": "true", hidden: true }, el("i"));
     const count = el("span", { class: "n" }, n.documents === null ? "" : grouped(n.documents));
     const twist = el("span", { class: "twist", "aria-hidden": "true" }, below.length ? "▸" : "");
-    const row = el("div", { class: "node" }, twist, el("span", { class: "name", title: n.name }, under(n.name, this.names.get(n.parent))), count, meter);
+    const name = el("span", { class: "name", title: n.name }, under(n.name, this.names.get(n.parent)));
+    if (n.name !== n.label && !n.name.includes(n.label)) name.append(el("span", { class: "code" }, n.label));
+    const row = el("div", { class: "node" }, twist, name, count, meter);
     const item = el("li", { role: "treeitem", tabindex: "-1", "aria-expanded": below.length ? "false" : null, "data-label": n.label }, row);
     if (below.length) {
       const group = list(n.label, "group");
@@ -37,6 +43,7 @@ export class Tree {
       item.append(group);
     }
     row.addEventListener("click", (event) => {
+      this.opened.delete(n.label);
       if (below.length && (event.target === twist || !n.documents)) this.open(n.label);
       else { this.choose(n.label); if (below.length) this.open(n.label); }
       this.focus(item);
@@ -45,13 +52,38 @@ export class Tree {
     return item;
   }
 
+  isOpen(label) {
+    return this.items.get(label)?.item.getAttribute("aria-expanded") === "true";
+  }
+
   open(label, wanted) {
     const { item, twist, below } = this.items.get(label) ?? {};
     if (!below) return;
-    const open = wanted ?? item.getAttribute("aria-expanded") !== "true";
+    const open = wanted ?? !this.isOpen(label);
     item.setAttribute("aria-expanded", String(open));
     item.querySelector(':scope > [role="group"]').hidden = !open;
     twist.textContent = open ? "▾" : "▸";
+  }
+
+  /** Shows only nodes whose name or label has the text, and the way to them. */
+  filter(text) {
+    const wanted = text.trim().toLowerCase();
+    if (!wanted) {
+      for (const { item } of this.items.values()) item.hidden = false;
+      for (const label of this.filtered ?? []) this.open(label, false);
+      this.filtered = null;
+      return;
+    }
+    this.filtered ??= new Set();
+    const shown = new Set();
+    for (const [label, name] of this.names) {
+      if (!name.toLowerCase().includes(wanted) && !label.toLowerCase().includes(wanted)) continue;
+      for (let at = label; at; at = this.parents.get(at)) {
+        shown.add(at);
+        if (at !== label && !this.isOpen(at)) { this.open(at, true); this.filtered.add(at); }
+      }
+    }
+    for (const [label, { item }] of this.items) item.hidden = !shown.has(label);
   }
 
   focus(item) {
@@ -61,7 +93,7 @@ export class Tree {
   }
 
   visible() {
-    return [...this.list.querySelectorAll('[role="treeitem"]')].filter((i) => !i.parentElement.closest("[hidden]"));
+    return [...this.list.querySelectorAll('[role="treeitem"]')].filter((i) => !i.hidden && !i.parentElement.closest("[hidden]"));
   }
 
   key(event) {
@@ -85,7 +117,8 @@ export class Tree {
     does();
   }
 
-  /** Lights up the paths to the given labels, and shows the score of every node that has one. */
+  /** Lights up the paths to the given labels, and shows the score of every node that has one. Branches that were opened for
+   * another text close. */
   light(ends, scores) {
     for (const { item, meter, count, documents } of this.items.values()) {
       item.classList.remove("lit", "end");
@@ -99,14 +132,15 @@ export class Tree {
       at(found.meter.firstChild, "--at", 100 * score);
       found.count.textContent = percent(score);
     }
+    const path = new Set();
     for (const end of ends) {
       this.items.get(end)?.item.classList.add("end");
       for (let label = end; label; label = this.parents.get(label)) {
         this.items.get(label)?.item.classList.add("lit");
-        this.open(label, true);
+        if (label !== end) path.add(label);
       }
     }
+    for (const label of [...this.opened]) if (!path.has(label)) { this.open(label, false); this.opened.delete(label); }
+    for (const label of path) if (!this.isOpen(label)) { this.open(label, true); this.opened.add(label); }
   }
 }
-
-export const treeCard = () => byId("tree-card");

@@ -22,7 +22,7 @@ macro_rules! asset {
     };
 }
 
-static ASSETS: [Asset; 11] = [
+static ASSETS: [Asset; 17] = [
     asset!("index.html", "text/html; charset=utf-8"),
     asset!("style.css", "text/css; charset=utf-8"),
     asset!("icon.svg", "image/svg+xml"),
@@ -34,6 +34,12 @@ static ASSETS: [Asset; 11] = [
     asset!("words.js", "text/javascript; charset=utf-8"),
     asset!("label.js", "text/javascript; charset=utf-8"),
     asset!("tree.js", "text/javascript; charset=utf-8"),
+    asset!("address.js", "text/javascript; charset=utf-8"),
+    asset!("batch.js", "text/javascript; charset=utf-8"),
+    asset!("model.js", "text/javascript; charset=utf-8"),
+    asset!("take.js", "text/javascript; charset=utf-8"),
+    asset!("tips.js", "text/javascript; charset=utf-8"),
+    asset!("why.js", "text/javascript; charset=utf-8"),
 ];
 
 /// Hashes of the files, so that a browser asks for each only once.

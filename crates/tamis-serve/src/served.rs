@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use tamis::classify::Fitted;
 use tamis::corpus::Body;
-use tamis::model::{How, LabelFacts, Labeller, Model, Ranker, WhyAsked};
+use tamis::model::{Confusion, FrontierPoint, How, LabelFacts, Labeller, Model, Ranker, WhyAsked};
 use tamis::terms::TextOptions;
 
 use crate::gate::Deadline;
@@ -13,8 +13,8 @@ use crate::incoming::without_mark;
 use crate::lines::Piece;
 use crate::problem::Problem;
 use crate::wire::{
-    AnsweredOne, DocumentIn, Features, LabelDetails, LabelLine, LabelList, ModelDetails, ModelLine, Node, QualityLine,
-    TaxonomyOut, Weight,
+    AnsweredOne, ConfusionLine, DocumentIn, Features, FrontierLine, LabelDetails, LabelLine, LabelList, ModelDetails,
+    ModelLine, Node, QualityLine, TaxonomyOut, Weight,
 };
 
 /// A model in service. Replaced as a whole when its file changes; requests that began with it end with it.
@@ -250,6 +250,15 @@ impl Served {
     pub(crate) fn details(&self) -> Result<Vec<u8>, Problem> {
         let summary = &self.model.summary;
         let quality = |(measure, value): &(String, f64)| QualityLine { measure: measure.clone(), value: *value };
+        let shown = &self.model.shown;
+        let frontier =
+            |p: &FrontierPoint| FrontierLine { features: p.size, quality: p.mean, error: p.error, all: p.all };
+        let name = |label: u32| self.model.labels.name(label).to_owned();
+        let confusion = |c: &Confusion| ConfusionLine {
+            label: name(c.truth),
+            taken_for: name(c.taken_for),
+            documents: c.documents,
+        };
         json(&ModelDetails {
             line: self.line(),
             vocabulary: summary.vocabulary,
@@ -268,6 +277,10 @@ impl Served {
             choices: summary.choices.clone(),
             program: summary.program.clone(),
             bytes: self.bytes,
+            by_thresholds: self.model.by_thresholds(),
+            examples: shown.examples.clone(),
+            frontier: shown.frontier.iter().map(frontier).collect(),
+            confusions: shown.confusions.iter().map(confusion).collect(),
         })
     }
 }

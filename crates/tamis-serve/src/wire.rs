@@ -1,7 +1,7 @@
 //! What goes in and out as JSON. The OpenAPI document is made from these types.
 
 use serde::{Deserialize, Serialize};
-use tamis::model::Answer;
+use tamis::model::{Answer, Example};
 use utoipa::{IntoParams, ToSchema};
 
 pub(crate) use crate::document::DocumentIn;
@@ -176,6 +176,38 @@ pub(crate) struct ModelDetails {
     pub(crate) program: String,
     /// Size of its file in bytes.
     pub(crate) bytes: u64,
+    /// Whether thresholds decide; if not, those there are show what they would do.
+    pub(crate) by_thresholds: bool,
+    /// Training documents to try it on.
+    pub(crate) examples: Vec<Example>,
+    /// What fewer words would have cost, fewest first; empty when sizes were not compared.
+    pub(crate) frontier: Vec<FrontierLine>,
+    /// Which labels are taken for which in cross-validation, most frequent first.
+    pub(crate) confusions: Vec<ConfusionLine>,
+}
+
+/// What a number of words reached.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FrontierLine {
+    /// Number of words.
+    pub(crate) features: usize,
+    /// Mean R-precision on held-out documents.
+    pub(crate) quality: f64,
+    /// Its standard error.
+    pub(crate) error: f64,
+    /// Whether these are all words.
+    pub(crate) all: bool,
+}
+
+/// Documents of a label for which another one was ranked first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ConfusionLine {
+    /// The label they carry.
+    pub(crate) label: String,
+    /// The label ranked first.
+    pub(crate) taken_for: String,
+    /// How many held-out documents.
+    pub(crate) documents: u32,
 }
 
 /// A measure and its value.

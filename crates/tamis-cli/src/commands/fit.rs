@@ -76,6 +76,10 @@ pub(crate) struct Args {
     /// Store linear weights in 8 bits; what that loses is measured and printed.
     #[arg(long)]
     quantise: bool,
+    /// Store no training documents. Otherwise the model keeps up to four of them to try it on, cut to 1,500 characters, and of
+    /// neighbours how each begins.
+    #[arg(long)]
+    no_examples: bool,
 }
 
 /// A size; none where it is to be chosen. (clap would take an `Option` for an option that may be missing.)
@@ -114,7 +118,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let Some(output) = args.output.filter(|_| !args.dry_run) else {
         return describe(options.plan(&counts, &counts.training())?.as_ref(), global);
     };
-    let trained = options.fit(&counts, &counts.training(), &global.progress())?;
+    let mut trained = options.fit(&counts, &counts.training(), &global.progress())?;
+    if !args.no_examples {
+        trained.model = trained.model.with_examples(&corpus)?;
+    }
     trained.model.write(&output)?;
     let bytes = std::fs::metadata(&output).map_or(0, |m| m.len());
     if let Some(path) = &args.report {

@@ -7,10 +7,12 @@ mod complete;
 mod convert;
 mod count;
 mod demo;
+mod doctor;
 mod evaluate;
 mod explain;
 mod fit;
 mod hierarchy;
+mod init;
 mod inspect;
 mod list;
 mod merge;
@@ -28,6 +30,8 @@ use crate::global::{Global, Logging};
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Demo(demo::Args),
+    Init(init::Args),
+    Doctor(doctor::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
     Split(split::Args),
@@ -62,6 +66,8 @@ impl Command {
     pub(crate) fn run(self, global: &Global) -> anyhow::Result<()> {
         match self {
             Self::Demo(args) => demo::run(args, global),
+            Self::Init(args) => init::run(args, global),
+            Self::Doctor(args) => doctor::run(args, global),
             Self::Inspect(args) => inspect::run(args, global),
             Self::Convert(args) => convert::run(args, global),
             Self::Split(args) => split::run(args, global),

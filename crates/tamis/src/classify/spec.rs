@@ -59,14 +59,14 @@ impl ClassifierSpec {
         Row {
             name: "bayes",
             example: "bayes(multi=ovr)",
-            what: "Multinomial Bayes with add-one smoothing; multi=ovr decides each label by itself.",
+            what: "Multinomial Bayes with add-one smoothing, or word priors with prior=100; multi=ovr decides each label by itself.",
             formula: "",
             source: "novovicova 5.3; method 7",
         },
         Row {
             name: "knn",
             example: "knn(100)",
-            what: "The k nearest training documents by Okapi similarity; labels score the sum.",
+            what: "The k nearest training documents by Okapi similarity; labels score the sum. unit=10000 for svmlight values read as weights.",
             formula: "",
             source: "olsson 6.1; method 7",
         },
@@ -139,7 +139,11 @@ impl fmt::Display for ClassifierSpec {
                     Similarity::Okapi => ("knn", KnnOptions::KNN),
                     Similarity::Cosine => ("wknn", KnnOptions::WKNN),
                 };
-                if *options == default { f.write_str(name) } else { write!(f, "{name}({})", options.k) }
+                match (options.k == default.k, options.unit) {
+                    (true, 1) => f.write_str(name),
+                    (false, 1) => write!(f, "{name}({})", options.k),
+                    (_, unit) => write!(f, "{name}({},unit={unit})", options.k),
+                }
             }
             Self::Bayes(options) => options.fmt(f),
             Self::Svm(options) => options.fmt(f),
@@ -168,13 +172,23 @@ impl FromStr for ClassifierSpec {
 
 fn neighbours(text: &str, default: KnnOptions) -> Result<ClassifierSpec> {
     let Some((_, rest)) = text.split_once('(') else { return Ok(ClassifierSpec::Knn(default)) };
-    let inside = rest.strip_suffix(')').map(|s| s.trim().trim_start_matches("k="));
-    match inside.and_then(|s| s.parse::<usize>().ok()) {
-        Some(0) | None => {
-            Err(Error::invalid("knn", text, "the number of neighbours is a whole number from 1, as in knn(100)"))
+    let wrong = |reason| Err(Error::invalid("knn", text, reason));
+    let Some(inside) = rest.trim_end().strip_suffix(')') else { return wrong("expected ) at the end") };
+    let mut options = default;
+    for argument in inside.split(',').map(str::trim) {
+        if let Some(unit) = argument.strip_prefix("unit=") {
+            options.unit = match unit.trim().parse() {
+                Ok(unit @ 1..) if default.similarity == Similarity::Okapi => unit,
+                _ => return wrong("what counts as one occurrence is a whole number from 1, as in knn(unit=10000); wknn has none"),
+            };
+        } else {
+            options.k = match argument.trim_start_matches("k=").trim().parse() {
+                Ok(k @ 1..) => k,
+                _ => return wrong("the number of neighbours is a whole number from 1, as in knn(100)"),
+            };
         }
-        Some(k) => Ok(ClassifierSpec::Knn(KnnOptions { k, ..default })),
     }
+    Ok(ClassifierSpec::Knn(options))
 }
 
 impl Serialize for ClassifierSpec {
@@ -232,6 +246,8 @@ mod tests {
         for name in [
             "knn",
             "knn(5)",
+            "knn(100,unit=10000)",
+            "bayes(prior=100)",
             "wknn",
             "wknn(7)",
             "bayes",
@@ -249,6 +265,10 @@ mod tests {
             assert!(row.example.parse::<ClassifierSpec>().is_ok(), "{}", row.example);
         }
         assert!("knn(0)".parse::<ClassifierSpec>().is_err());
+        assert_eq!("knn(unit=10000)".parse::<ClassifierSpec>().unwrap().to_string(), "knn(100,unit=10000)");
+        for wrong in ["knn(unit=0)", "knn(unit=x)", "wknn(unit=5)", "knn(5", "knn(k=)"] {
+            assert!(wrong.parse::<ClassifierSpec>().is_err(), "{wrong}");
+        }
         assert!("smv".parse::<ClassifierSpec>().unwrap_err().to_string().contains("did you mean svm"));
     }
 }

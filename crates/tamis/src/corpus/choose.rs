@@ -76,7 +76,11 @@ impl Corpus {
     }
 
     /// Hands documents to `each` until it breaks.
-    fn until(&self, text: &TextOptions, mut each: impl FnMut(Document<'_>) -> ControlFlow<()>) -> Result<()> {
+    pub(crate) fn until(
+        &self,
+        text: &TextOptions,
+        mut each: impl FnMut(Document<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
         let mut batches = self.batches_for(text)?;
         let on_error = batches.on_error();
         let mut end = None;

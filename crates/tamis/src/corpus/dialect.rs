@@ -65,7 +65,7 @@ impl Dialect {
     }
 
     /// The first rows; the last one may be cut, and is left out where there are others.
-    fn rows(&self, head: &[u8], most: usize) -> Vec<Vec<String>> {
+    pub(crate) fn rows(&self, head: &[u8], most: usize) -> Vec<Vec<String>> {
         let mut reader = self.reader(head);
         let mut record = ByteRecord::new();
         let mut rows: Vec<Vec<String>> = Vec::new();

@@ -3,6 +3,7 @@
 //! Top folders `train` (or `training`) and `test` give the parts. A folder within a label folder is a label of its own,
 //! named by the path (`sport/tennis`). Files at the top, and names that begin with a dot, are passed over.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
@@ -141,6 +142,12 @@ impl Files {
 }
 
 impl FolderFiles {
+    /// How many labels there are.
+    pub(crate) fn labels(&self) -> usize {
+        let labels: BTreeSet<&str> = self.documents.iter().filter_map(|file| file.label.as_deref()).collect();
+        labels.len()
+    }
+
     /// The decompressed content. Files are small and many, so the usual case is one read without buffers between.
     fn read_bytes(&self, file: &DocumentFile) -> Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(self.limit.min(file.bytes as usize) + 1);

@@ -246,6 +246,10 @@ impl Batches for FolderReader {
         }))
     }
 
+    fn labels(&self) -> Option<usize> {
+        Some(self.shared.folders.labels())
+    }
+
     fn on_error(&self) -> OnError {
         self.shared.options.on_error
     }
@@ -374,7 +378,7 @@ fn parser_of(shared: &Shared, file: FileContext, dialect: Dialect, first: &mut B
         Format::Review => Arc::new(Reviews::new(file, options.review_labels)),
         Format::SvmLight => {
             let terms = svmlight::read_terms(&file.path, first.bytes())?;
-            Arc::new(Lines(SvmLight::new(file, options.values, terms, first)))
+            Arc::new(Lines(SvmLight::new(file, options, terms, first)?))
         }
         Format::Annif => Arc::new(Lines(Annif(file))),
         Format::FastText => Arc::new(Lines(FastText::new(file, &options.label_prefix))),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::fit::{NodesSeen, Trained, sorted};
-use super::{Model, ModelParts, Ranker, Seen, TrainingSummary};
+use super::{Model, ModelParts, Ranker, Seen, Shown, TrainingSummary};
 use crate::counts::Counts;
 use crate::hierarchy::progressive::{self, Answers, ProgressiveFit};
 use crate::hierarchy::{ProgressiveModel, ProgressiveOptions, Taxonomy};
@@ -107,6 +107,7 @@ pub(super) fn fit(
         ranker: Ranker::Along(Box::new(filter)),
         seen: Seen::of(counts, rows),
         target: None,
+        shown: Shown::default(),
     })?;
     let nodes = Some(NodesSeen { without_documents, untunable, example });
     Ok(Trained {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::{Labeller, Model, Ranker, Span, Why};
+use super::{Labeller, Model, Neighbour, Ranker, Span, Why};
 use crate::classify::{Fitted, Scored};
 use crate::corpus::Body;
 use crate::hierarchy::ProgressiveMemory;
@@ -148,6 +148,10 @@ pub struct NamedNeighbour<'m> {
     pub document: &'m str,
     /// Its share of the score.
     pub adds: f64,
+    /// How it begins, where the model keeps that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub opening: Option<&'m str>,
 }
 
 impl<'m> Labeller<'m> {
@@ -236,5 +240,10 @@ impl<'m> Labeller<'m> {
 
 fn named<'m>(model: &'m Model, why: &Why, top: usize) -> Vec<NamedNeighbour<'m>> {
     let name = |document: u32| model.neighbours[document as usize].as_str();
-    why.neighbours.iter().take(top).map(|n| NamedNeighbour { document: name(n.document), adds: n.adds }).collect()
+    let opening = |document: u32| {
+        model.shown.openings.get(document as usize).map(String::as_str).filter(|opening| !opening.is_empty())
+    };
+    let neighbour =
+        |n: &Neighbour| NamedNeighbour { document: name(n.document), adds: n.adds, opening: opening(n.document) };
+    why.neighbours.iter().take(top).map(neighbour).collect()
 }

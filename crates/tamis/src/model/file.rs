@@ -2,7 +2,7 @@
 //!
 //! Version 1. Sections: `meta` (JSON: text options, taxonomy, thresholds, calibration, training summary, shapes of the
 //! rest), the names of terms and labels, feature numbers, threshold curves, the classifier's numbers, and where labels were
-//! more than text to whoever fitted the model, what they were (`target`, JSON). Integers and
+//! more than text to whoever fitted the model, what they were (`target`, JSON), and what it shows of itself (`shown`, JSON). Integers and
 //! floats are little-endian; the container hashes every section.
 
 use std::io::Write;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Model, ModelParts, Ranker, Seen, Target, TrainingSummary, file_trees};
+use super::{Model, ModelParts, Ranker, Seen, Shown, Target, TrainingSummary, file_trees};
 use crate::atomic::AtomicFile;
 use crate::classify::{
     Classifier, Fitted, Knn, KnnOptions, Linear, LinearParts, Outputs, Problem, Store, Weighter, Weighting, Weights,
@@ -175,6 +175,9 @@ impl Model {
         if let Some(target) = &self.target {
             file.add("target", serde_json::to_vec(target).map_err(json)?);
         }
+        if !self.shown.is_empty() {
+            file.add("shown", serde_json::to_vec(&self.shown).map_err(json)?);
+        }
         file.append(numbers);
         Ok(file)
     }
@@ -202,6 +205,11 @@ impl Model {
         } else {
             None
         };
+        let shown = if file.sections().any(|(name, _)| name == "shown") {
+            serde_json::from_str::<Shown>(file.text("shown")?).map_err(|e| json("shown", e))?
+        } else {
+            Shown::default()
+        };
         let parts = ModelParts {
             neighbours: load_neighbours(&ranker, file)?,
             ranker,
@@ -221,6 +229,7 @@ impl Model {
                 Vec::new()
             }),
             target,
+            shown,
         };
         Self::new(parts).map_err(|e| file.error(e.to_string()))
     }

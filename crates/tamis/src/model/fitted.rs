@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::labeller::Desk;
-use super::{Labeller, Seen, Target};
+use super::{Labeller, Seen, Shown, Target};
 use crate::classify::{Classifier, ClassifierSpec, Fitted, Query, Scored, Scratch};
 use crate::counts::Vocabulary;
 use crate::hierarchy::progressive::Answers;
@@ -122,6 +122,8 @@ pub struct ModelParts {
     pub seen: Seen,
     /// What labels are to whoever fitted it, where that is more than text.
     pub target: Option<Target>,
+    /// What it shows of itself to people.
+    pub shown: Shown,
 }
 
 /// A fitted model, ready to label documents. Its parts were checked and do not change; copies share them.
@@ -242,13 +244,19 @@ impl Model {
     pub fn with_target(self, target: Target) -> Self {
         let one_each = self.summary.single_label && self.deciding() == Threshold::rcut(1).to_string();
         let target = (!target.is_plain(one_each)).then_some(target);
-        let checked = Arc::try_unwrap(self.0).unwrap_or_else(|shared| Checked {
+        self.with_parts(|parts| parts.target = target)
+    }
+
+    /// The same model with parts changed that nothing else depends on.
+    pub(super) fn with_parts(self, change: impl FnOnce(&mut ModelParts)) -> Self {
+        let mut checked = Arc::try_unwrap(self.0).unwrap_or_else(|shared| Checked {
             parts: shared.parts.clone(),
             term_of: shared.term_of.clone(),
             shown: shared.shown.clone(),
             idle: Mutex::default(),
         });
-        Self(Arc::new(Checked { parts: ModelParts { target, ..checked.parts }, ..checked }))
+        change(&mut checked.parts);
+        Self(Arc::new(checked))
     }
 
     /// The name of a feature, for people.
@@ -329,6 +337,14 @@ impl Model {
                 Some(worth) => worth.to_string(),
                 None => self.thresholds.policy().to_string(),
             },
+        }
+    }
+
+    /// Whether labels are decided by thresholds of their scores, rather than by rank.
+    pub fn by_thresholds(&self) -> bool {
+        match &self.ranker {
+            Ranker::Along(filter) => filter.options().answers != Answers::Best,
+            Ranker::Flat(_) => !matches!(self.thresholds.policy(), Threshold::None | Threshold::Rcut(_)),
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::choose::{Choice, ChooseOptions, choose};
 use super::fit::{Trained, check, sorted};
+use super::shown::{Confused, Confusion, Shown};
 use super::{FitOptions, Model, ModelParts, Ranker, Seen, TrainingSummary};
 use crate::classify::svm::{Multi, Solution};
 use crate::classify::sweep::{Prefixes, Task, means};
@@ -80,7 +81,7 @@ pub(super) fn fit(
     });
     let chosen = Chosen { counts, rows, selector: &selector, size, classifier: &classifier, budget: &options.budget };
     let decide = if threshold.needs_held_out() { None } else { Some(Thresholds::untuned(threshold)?) };
-    let Validated { held_out, rivalry, quality, never } =
+    let Validated { held_out, rivalry, quality, never, confusions } =
         chosen.cross_validate(folds, options.seed, decide.as_ref(), progress)?;
     if folds < asked {
         reasons
@@ -166,6 +167,7 @@ pub(super) fn fit(
         },
         seen: Seen::of(counts, rows),
         target: None,
+        shown: Shown { frontier: frontier.clone(), confusions, ..Shown::default() },
     })?;
     Ok(Trained { model, trials, frontier, thresholds: report, unchanged: None, nodes: None, solutions })
 }
@@ -351,6 +353,8 @@ struct Validated {
     quality: Vec<(String, f64)>,
     /// Labels that held-out documents have and none was given, where it is known what decides.
     never: Vec<u32>,
+    /// What is taken for what.
+    confusions: Vec<Confusion>,
 }
 
 /// What was chosen, to be measured.
@@ -376,11 +380,12 @@ impl Chosen<'_> {
         let labels = counts.labels.len();
         let (mut held_out, mut rivalry) = (HeldOut::new(labels), Rivalry::default());
         if folds == 0 {
-            return Ok(Validated { held_out, rivalry, quality: Vec::new(), never: Vec::new() });
+            let (quality, never, confusions) = Default::default();
+            return Ok(Validated { held_out, rivalry, quality, never, confusions });
         }
         let mut measures = ["RPrec", "MAP", "P@1"].iter().map(|n| n.parse::<Measure>()).collect::<Result<Vec<_>>>()?;
         measures.extend(decide.map(|_| Measure::F1_MACRO));
-        let mut decided = Vec::new();
+        let (mut decided, mut confused) = (Vec::new(), Confused::default());
         let evaluation = EvaluationOptions { measures, labels, keep_documents: false, ..EvaluationOptions::default() };
         let mut evaluation = Evaluation::new(evaluation)?;
         let all = CrossValidation::stratified(counts, rows, folds, seed);
@@ -396,6 +401,7 @@ impl Chosen<'_> {
                 {
                     held_out.add(fold, &ranked, &truth);
                     rivalry.add(&ranked, &truth);
+                    confused.add(&ranked, &truth);
                     if let Some(thresholds) = decide {
                         thresholds.decide_into(&ranked, &mut decided);
                     }
@@ -408,6 +414,6 @@ impl Chosen<'_> {
         let quality = evaluation.values().into_iter().filter_map(|v| Some((v.measure.to_string(), v.value?))).collect();
         let never = |r: &LabelRow| decide.is_some() && r.tally.support() > 0 && r.tally.decided() == 0;
         let never = evaluation.per_label().iter().filter(|r| never(r)).map(|r| r.label).collect();
-        Ok(Validated { held_out, rivalry, quality, never })
+        Ok(Validated { held_out, rivalry, quality, never, confusions: confused.most() })
     }
 }

@@ -17,6 +17,7 @@ mod labeller;
 mod marks;
 mod options;
 mod seen;
+mod shown;
 mod table;
 #[cfg(feature = "parquet")]
 mod table_parquet;
@@ -37,6 +38,7 @@ pub use labeller::{Decided, Labeller};
 pub use marks::{Span, marked};
 pub use options::{Deciding, FitOptions, HierarchyOptions, Unlabelled};
 pub use seen::Seen;
+pub use shown::{Confusion, Example, Shown};
 pub use table::{AnswerForm, AnswerWriter};
 pub use target::{Target, TargetForm, TargetLabel};
 pub use why::{LabelFacts, LabelWords, Neighbour, Why, WordShare};

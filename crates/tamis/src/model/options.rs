@@ -204,6 +204,7 @@ impl FitOptions {
             let widest = match (corpus.is_without_blanks(), short) {
                 (true, _) => Self::WIDEST_WITHOUT_BLANKS,
                 (false, true) => Self::WIDEST_OF_SHORT,
+                (false, false) if (2..=Self::FEW_LABELS).contains(&corpus.labels()) => Self::WIDEST_OF_FEW_LABELS,
                 (false, false) => Self::WIDEST,
             };
             text.terms = Some(widest.to_owned());
@@ -220,6 +221,12 @@ impl FitOptions {
     const WIDEST_OF_SHORT: &str = "words(1-2)+chars(3-5)+chars(3-5,kind=text)";
     /// The same in scripts that do not part words by blanks.
     const WIDEST_WITHOUT_BLANKS: &str = "words+chars(1-3)";
+    /// The same where labels are few and text is not short, as in reviews. Three words say what two do not ("not at all
+    /// good"): in 10-fold cross-validation on training documents film reviews go from 0.8910 to 0.8920, those of books from 0.8565 to
+    /// 0.8610 and those of DVDs from 0.8715 to 0.8690, each with the better of two weightings.
+    const WIDEST_OF_FEW_LABELS: &str = "words(1-3)";
+    /// Labels that are few: each is a problem of its own, and triples are many.
+    const FEW_LABELS: usize = 5;
     /// Bytes of text that are little: pieces of words cost ten times what words do.
     pub const LITTLE: usize = 4 << 20;
     /// Mean bytes of documents that are short.

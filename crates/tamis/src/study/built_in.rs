@@ -17,13 +17,22 @@ pub struct BuiltIn {
 
 macro_rules! built_in {
     ($($name:literal),* $(,)?) => {
-        &[$(BuiltIn { name: $name, text: include_str!(concat!("../../../../studies/", $name, ".toml")) }),*]
+        &[$(BuiltIn { name: $name, text: include_str!(concat!("../../studies/", $name, ".toml")) }),*]
     };
 }
 
 /// All of them.
 pub const BUILT_IN: &[BuiltIn] =
-    built_in!["olsson-simulation", "olsson-preliminary", "olsson-validation", "novovicova", "li", "addis"];
+    built_in![
+        "olsson-simulation",
+        "olsson-preliminary",
+        "olsson-validation",
+        "novovicova",
+        "li",
+        "addis",
+        "nbsvm",
+        "forman",
+    ];
 
 impl BuiltIn {
     /// The plan of a name.

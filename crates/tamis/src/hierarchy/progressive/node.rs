@@ -37,7 +37,7 @@ impl ScoreKind {
     /// Whether "the rest" is a label of its own beside the node: where both must compete.
     fn two_labels(self, spec: &ClassifierSpec) -> bool {
         match spec {
-            ClassifierSpec::Bayes(BayesOptions { multi: BayesMulti::Joint }) => true,
+            ClassifierSpec::Bayes(BayesOptions { multi: BayesMulti::Joint, .. }) => true,
             _ => self == Self::Sums,
         }
     }

@@ -5,7 +5,6 @@ mod given;
 mod names;
 mod read;
 mod skos;
-mod turtle;
 
 use std::io::{self, Write};
 
