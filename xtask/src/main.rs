@@ -39,6 +39,8 @@ fn main() -> Result<()> {
         ["dist"] => dist::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
-        _ => bail!("usage: cargo xtask test [FILTER] | bench [NAME] | reproduce [NAME] | torture | fuzz | wheel | dist | docs [--check]"),
+        _ => bail!(
+            "usage: cargo xtask test [FILTER] | bench [NAME] | reproduce [NAME] | torture | fuzz | wheel | dist | docs [--check]"
+        ),
     }
 }

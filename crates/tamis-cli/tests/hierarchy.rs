@@ -61,7 +61,9 @@ fn answers_are_chosen_by_a_goal() {
     let folder = folder.path();
     let fit = ["fit", "docs.jsonl", "--taxonomy", "tree.tsv", "-o", "m.model"];
     for goal in ["exact", "hf1", "f1"] {
-        tamis(folder, &[&fit[..], &["--goal", goal]].concat()).success().stdout(contains("(flat)").and(contains("is taken")));
+        tamis(folder, &[&fit[..], &["--goal", goal]].concat())
+            .success()
+            .stdout(contains("(flat)").and(contains("is taken")));
         let out = tamis(folder, &["evaluate", "m.model", "docs.jsonl", "--format", "json"]).success();
         let value: Value = serde_json::from_slice(&out.get_output().stdout).unwrap();
         assert!(value["measures"]["hF1"].as_f64().or(value["hF1"].as_f64()).unwrap() > 0.5, "{value}");

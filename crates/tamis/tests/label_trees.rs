@@ -59,7 +59,15 @@ fn log(link: Link, value: f64) -> f64 {
 
 /// Every path of every tree, multiplied out in plain arithmetic.
 fn exhaustive(parts: &TreeParts, query: Query<'_>) -> Vec<(u32, f64)> {
-    fn walk(parts: &TreeParts, tree: &Tree, at: usize, so_far: f64, query: Query<'_>, x: &[f64], out: &mut Vec<(u32, f64)>) {
+    fn walk(
+        parts: &TreeParts,
+        tree: &Tree,
+        at: usize,
+        so_far: f64,
+        query: Query<'_>,
+        x: &[f64],
+        out: &mut Vec<(u32, f64)>,
+    ) {
         let node = &tree.nodes[at];
         let value = |class: usize| {
             let mut sum = f64::from(node.bias[class]);
@@ -113,9 +121,8 @@ fn a_full_beam_is_the_exhaustive_product() {
 fn a_narrow_beam_gives_the_scores_of_a_full_one_to_whom_it_reaches() {
     let counts = corpus(24, 6, false);
     let problem = problem(&counts);
-    let fit = |beam: usize| {
-        TreeOptions { beam, trees: 1, leaf: 3, ..TreeOptions::default() }.fit(&problem, &Silent).unwrap()
-    };
+    let fit =
+        |beam: usize| TreeOptions { beam, trees: 1, leaf: 3, ..TreeOptions::default() }.fit(&problem, &Silent).unwrap();
     let (full, narrow) = (fit(1000), fit(1));
     for row in 0..problem.documents() {
         let all = ranked(&full, problem.query(row));
@@ -134,18 +141,12 @@ fn a_tree_of_depth_one_is_the_flat_classifier() {
         let problem = problem(&counts);
         let svm = SvmOptions { gap: Some(1e-8), ..SvmOptions::default() };
         let flat = svm.fit(&problem, &Silent).unwrap().model;
-        let tree = TreeOptions {
-            base: svm.clone(),
-            by: vec!["flat".parse().unwrap()],
-            prune: 0.0,
-            ..TreeOptions::default()
-        };
+        let tree =
+            TreeOptions { base: svm.clone(), by: vec!["flat".parse().unwrap()], prune: 0.0, ..TreeOptions::default() };
         let learned = tree.fit(&problem, &Silent).unwrap();
-        let made = LabelTrees::from_parts(TreeParts {
-            trees: vec![Tree::of_linear(&flat, 0.0)],
-            ..learned.parts().clone()
-        })
-        .unwrap();
+        let made =
+            LabelTrees::from_parts(TreeParts { trees: vec![Tree::of_linear(&flat, 0.0)], ..learned.parts().clone() })
+                .unwrap();
         for row in 0..problem.documents() {
             let expected = ranked(&flat, problem.query(row));
             for model in [&learned, &made] {
@@ -164,7 +165,8 @@ fn a_tree_of_depth_one_is_the_flat_classifier() {
 fn leaves_are_as_large_as_asked_and_labels_are_found() {
     let counts = corpus(40, 6, false);
     let problem = problem(&counts);
-    let Fitted::Trees(trees) = "tree(svm,leaf=5)".parse::<ClassifierSpec>().unwrap().fit(&problem, &Silent).unwrap() else {
+    let Fitted::Trees(trees) = "tree(svm,leaf=5)".parse::<ClassifierSpec>().unwrap().fit(&problem, &Silent).unwrap()
+    else {
         panic!("trees")
     };
     assert_eq!(trees.parts().trees.len(), 3);
@@ -206,10 +208,8 @@ fn a_taxonomy_gives_the_tree_its_shape() {
     // Labels 8 and 9 are the groups; the documents of label 0 are also said to end at group 8.
     problem.assignments = problem.assignments.map_columns(10, &(0..8).map(Some).collect::<Vec<_>>());
     let parents: Vec<Option<u32>> = (0..8).map(|l| Some(8 + l / 4)).chain([None, None]).collect();
-    let options = TreeOptions {
-        parents: Some(Arc::new(parents)),
-        ..("tree(svm,by=taxonomy)".parse::<TreeOptions>().unwrap())
-    };
+    let options =
+        TreeOptions { parents: Some(Arc::new(parents)), ..("tree(svm,by=taxonomy)".parse::<TreeOptions>().unwrap()) };
     let trees = options.fit(&problem, &Silent).unwrap();
     let nodes = &trees.parts().trees[0].nodes;
     assert_eq!(nodes.len(), 3);

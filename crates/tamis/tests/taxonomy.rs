@@ -97,10 +97,7 @@ fn circles_are_refused_and_several_parents_where_asked_to() {
         let refuse = TaxonomyOptions { parents: ParentPolicy::Refuse, ..TaxonomyOptions::default() };
         Taxonomy::read(text.as_bytes(), "tree.tsv", &refuse).unwrap_err().to_string()
     };
-    assert_eq!(
-        message("a\tb\nb\tc\nc\ta\n"),
-        "tree.tsv:3: the parents go in a circle: a → b → c → a"
-    );
+    assert_eq!(message("a\tb\nb\tc\nc\ta\n"), "tree.tsv:3: the parents go in a circle: a → b → c → a");
     assert_eq!(message("x\tx\n"), "tree.tsv:1: the parents go in a circle: x → x");
     let several = "p\t\nq\t\nx\tp\nx\tq\n";
     assert_eq!(
@@ -267,7 +264,10 @@ fn several_parents_give_the_union_of_ancestors() {
     let first = Taxonomy::read(text.as_bytes(), "t.tsv", &with(ParentPolicy::First)).unwrap();
     assert!(first.is_forest() && first.closure([first.node("d").unwrap()]).len() == 3);
     // A circle through a second parent is found.
-    let circle = Taxonomy::from_pairs([("a", Some("b")), ("b", Some("c")), ("b", Some("d")), ("d", Some("a"))], ParentPolicy::All);
+    let circle = Taxonomy::from_pairs(
+        [("a", Some("b")), ("b", Some("c")), ("b", Some("d")), ("d", Some("a"))],
+        ParentPolicy::All,
+    );
     let circle = circle.unwrap_err().to_string();
     assert!(circle.contains("in a circle") && circle.contains('d'), "{circle}");
 }

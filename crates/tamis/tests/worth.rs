@@ -203,9 +203,7 @@ fn labels_with_and_without_ancestors_give_the_same_model() {
             let (one, other) = (fitted(&short, Some(goal)), fitted(&long, Some(goal)));
             let taxonomy = one.taxonomy.clone().unwrap();
             assert_eq!(one.labels, other.labels);
-            let close = |labels: &Vec<String>| {
-                taxonomy.closure(labels.iter().map(|l| taxonomy.node(l).unwrap()))
-            };
+            let close = |labels: &Vec<String>| taxonomy.closure(labels.iter().map(|l| taxonomy.node(l).unwrap()));
             let (a, b) = (decided(&one, &short), decided(&other, &long));
             // Labels are answered in the form they were given in.
             assert!(a.iter().flatten().all(|l| l.contains('/')) || goal == Goal::Hf1);

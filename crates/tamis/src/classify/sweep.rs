@@ -5,8 +5,8 @@
 use rayon::prelude::*;
 
 use super::{
-    BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Nested, Problem, Scored, Scratch,
-    SvmOptions, SweepPlace,
+    BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Nested, Problem, Scored, Scratch, SvmOptions,
+    SweepPlace,
 };
 use crate::counts::Counts;
 use crate::{Error, Progress, Result, Stoppable};

@@ -66,8 +66,11 @@ fn ending(path: &Path) -> Option<&str> {
 
 /// Whether texts lie beside the lists of their subjects.
 pub(crate) fn is_folder(found: &[Found]) -> bool {
-    let texts: FxHashSet<PathBuf> =
-        found.iter().filter(|file| ending(&file.path) == Some("txt")).map(|file| file.path.with_extension("")).collect();
+    let texts: FxHashSet<PathBuf> = found
+        .iter()
+        .filter(|file| ending(&file.path) == Some("txt"))
+        .map(|file| file.path.with_extension(""))
+        .collect();
     let lists = |file: &&Found| matches!(ending(&file.path), Some("key" | "tsv"));
     found.iter().filter(lists).any(|file| texts.contains(&file.path.with_extension("")))
 }
@@ -96,7 +99,8 @@ pub(crate) fn documents(found: Vec<Found>) -> Result<Vec<DocumentFile>> {
 
 fn subjects_by_line(text: &str, path: &Path) -> Result<Vec<String>> {
     let mut all = Vec::new();
-    for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1u64..).filter(|(l, _)| !l.trim().is_empty()) {
+    for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1u64..).filter(|(l, _)| !l.trim().is_empty())
+    {
         let subject = line.split('\t').next().unwrap_or_default().trim();
         let uri = subject.strip_prefix('<').and_then(|uri| uri.strip_suffix('>')).filter(|uri| !uri.is_empty());
         let uri = uri.ok_or_else(|| Error::malformed(path, number, "expected <uri>, a tab and a label"))?;

@@ -104,8 +104,13 @@ pub(crate) fn documents(found: Vec<Found>) -> Vec<DocumentFile> {
 
 /// The documents of a folder of plain texts.
 pub(crate) fn texts(found: Vec<Found>) -> Vec<DocumentFile> {
-    let text =
-        |Found { path, below, bytes }| DocumentFile { path, id: below.join("/"), labels: Vec::new(), part: None, bytes };
+    let text = |Found { path, below, bytes }| DocumentFile {
+        path,
+        id: below.join("/"),
+        labels: Vec::new(),
+        part: None,
+        bytes,
+    };
     found.into_iter().map(text).collect()
 }
 
@@ -144,7 +149,8 @@ impl Files {
 impl FolderFiles {
     /// How many labels there are.
     pub(crate) fn labels(&self) -> usize {
-        let labels: BTreeSet<&str> = self.documents.iter().filter_map(|file| file.label.as_deref()).collect();
+        let labels: BTreeSet<&str> =
+            self.documents.iter().flat_map(|file| file.labels.iter().map(String::as_str)).collect();
         labels.len()
     }
 

@@ -58,7 +58,13 @@ pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
         // A text is read as a file of a folder is.
         for (file, id) in listed.drain(..).zip(names.iter()) {
             let bytes = std::fs::metadata(&file.path).map_or(0, |data| data.len());
-            documents.push(DocumentFile { path: file.path, id: id.clone(), labels: Vec::new(), part: file.part, bytes });
+            documents.push(DocumentFile {
+                path: file.path,
+                id: id.clone(),
+                labels: Vec::new(),
+                part: file.part,
+                bytes,
+            });
         }
     }
     let context = |(file, name): (Listed, String)| FileContext {

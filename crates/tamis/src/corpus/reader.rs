@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::annif::Annif;
 use super::blocks::{Block, Blocks, FileContext, Lines, Parse, Parsed, Piece};
 use super::csv::Csv;
 use super::cut::Cut;
 use super::detect::HEAD_BYTES;
 use super::dialect::Dialect;
-use super::annif::Annif;
 use super::fasttext::FastText;
 use super::fields::some;
 use super::folders::{self, Files};
@@ -339,9 +339,7 @@ fn begin(shared: &Shared, file: &FileContext, once: Option<Source>) -> Result<Cu
         | Format::Annif
         | Format::Folders
         | Format::Lines
-        | Format::Parquet => {
-            Cut::Lines
-        }
+        | Format::Parquet => Cut::Lines,
         Format::Text => Cut::Never,
         Format::Csv | Format::Tsv => Cut::Csv { delimiter: dialect.delimiter, quotes: dialect.quotes },
         Format::Reuters => Cut::Before(reuters::START),

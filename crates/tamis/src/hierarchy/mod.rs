@@ -7,5 +7,5 @@ mod taxonomy;
 pub(crate) mod worth;
 
 pub use progressive::{ProgressiveMemory, ProgressiveModel, ProgressiveOptions};
-pub use worth::{CostTable, Goal, Worth};
 pub use taxonomy::{GivenTaxonomy, NodeRecord, ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};
+pub use worth::{CostTable, Goal, Worth};

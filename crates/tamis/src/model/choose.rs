@@ -519,7 +519,7 @@ fn best_of_all(trials: &[Trial]) -> Vec<usize> {
 /// How a candidate weighs terms; nothing where it has its own way.
 fn weighting(candidate: &Candidate) -> Option<Vectors> {
     match &candidate.classifier {
-        ClassifierSpec::Svm(svm) => Some(svm.vectors.clone()),
+        ClassifierSpec::Svm(svm) => Some(svm.vectors),
         _ => None,
     }
 }

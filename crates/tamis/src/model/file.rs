@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Model, ModelParts, Ranker, Seen, Shown, Target, TrainingSummary, file_trees};
 use crate::atomic::AtomicFile;
+use crate::classify::tree::{LabelTrees, Link, TreeParts};
 use crate::classify::{
     Classifier, Fitted, Knn, KnnOptions, Linear, LinearParts, Outputs, Problem, Store, Weighter, Weighting, Weights,
 };
-use crate::classify::tree::{LabelTrees, Link, TreeParts};
 use crate::container::{Builder, Container};
 use crate::counts::{Csr, Vocabulary};
 use crate::hierarchy::progressive::{NodeModel, NodeState, Tuned};

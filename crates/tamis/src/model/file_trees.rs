@@ -1,9 +1,9 @@
 //! Label trees in a model file: for each tree the sizes of its nodes, and their numbers one node after the other.
 
+use crate::Result;
 use crate::classify::tree::{Node, Tree, TreeParts};
 use crate::container::{Builder, Container};
 use crate::counts::Csr;
-use crate::Result;
 
 /// Kids, labels, features and weights of a node, as numbers of them.
 const SIZES: usize = 4;

@@ -59,10 +59,11 @@ impl Members {
     pub(super) fn only(&self, candidate: &Candidate) -> Self {
         Self {
             flat: self.flat.clone().filter(|_| candidate.flat),
-            trees: self.trees.clone().filter(|_| candidate.layouts > 0).map(|trees| TreeOptions {
-                by: trees.by[..candidate.layouts].to_vec(),
-                ..trees
-            }),
+            trees: self
+                .trees
+                .clone()
+                .filter(|_| candidate.layouts > 0)
+                .map(|trees| TreeOptions { by: trees.by[..candidate.layouts].to_vec(), ..trees }),
         }
     }
 
@@ -121,7 +122,13 @@ impl FittedMembers {
             all.push(Tree::of_linear(linear, self.prune));
         }
         all.extend(trees.trees[..taken].iter().cloned());
-        let parts = TreeParts { labels: trees.labels, weighter: trees.weighter.clone(), link: trees.link, beam: self.beam, trees: all };
+        let parts = TreeParts {
+            labels: trees.labels,
+            weighter: trees.weighter.clone(),
+            link: trees.link,
+            beam: self.beam,
+            trees: all,
+        };
         LabelTrees::from_parts(parts).map(Fitted::Trees)
     }
 }
@@ -309,8 +316,7 @@ impl Held {
         for half in 0..2 {
             let mut held_out = HeldOut::new(self.labels);
             for (_, d) in self.documents.iter().enumerate().filter(|(at, _)| at % 2 != half) {
-                let given =
-                    if worth.closed { taxonomy.closure(d.truth.iter().copied()) } else { d.truth.clone() };
+                let given = if worth.closed { taxonomy.closure(d.truth.iter().copied()) } else { d.truth.clone() };
                 held_out.add(d.fold, &d.ranked, &given);
             }
             let tuned = Threshold::recommended().tune(&held_out)?;
@@ -330,7 +336,12 @@ impl Held {
     }
 
     /// What is reached by all measures, for the summary.
-    pub(super) fn quality(&self, worth: &Worth, taxonomy: &Taxonomy, calibration: &Option<Calibration>) -> Result<Vec<(String, f64)>> {
+    pub(super) fn quality(
+        &self,
+        worth: &Worth,
+        taxonomy: &Taxonomy,
+        calibration: &Option<Calibration>,
+    ) -> Result<Vec<(String, f64)>> {
         let calibration = calibration.as_ref().ok_or_else(|| Error::data("there are no probabilities"))?;
         let goals = [Goal::Exact, Goal::F1, Goal::Hf1];
         let answer = |labels: &[f64], nodes: &[f64]| {

@@ -266,7 +266,9 @@ impl FitOptions {
         match (along, h.goal) {
             (Some(name), Some(goal)) => {
                 let reason = "is for thresholds along pipelines";
-                Err(Error::data(format!("{name} {reason}, and the goal {goal} decides without them; leave one of the two out")))
+                Err(Error::data(format!(
+                    "{name} {reason}, and the goal {goal} decides without them; leave one of the two out"
+                )))
             }
             (Some(_), None) => Ok(false),
             (None, None) => {

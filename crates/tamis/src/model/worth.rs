@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use super::fit::{NodesSeen, Trained, sorted};
 use super::costs::roughly;
+use super::fit::{NodesSeen, Trained, sorted};
 use super::held::{Candidate, Held, Members};
-use super::{FitOptions, Model, ModelParts, Ranker, Seen, TrainingSummary, flat};
-use crate::classify::{ClassifierSpec, Problem, SvmOptions, TreeOptions};
+use super::{FitOptions, Model, ModelParts, Ranker, Seen, Shown, TrainingSummary, flat};
 use crate::classify::tree::Layout;
+use crate::classify::{ClassifierSpec, Problem, SvmOptions, TreeOptions};
 use crate::counts::{Contingency, Counts, CrossValidation, Csr};
 use crate::features::{Selector, Size};
 use crate::hierarchy::{CostTable, Goal, Taxonomy, Worth};
@@ -77,7 +77,11 @@ pub(super) fn fit(
         _ => None,
     };
     if goal == Goal::Cost && !form.one {
-        return Err(Error::invalid("goal", goal, "costs are of one answer for each document, and these have several labels"));
+        return Err(Error::invalid(
+            "goal",
+            goal,
+            "costs are of one answer for each document, and these have several labels",
+        ));
     }
     // Where documents have several labels every node is asked about by itself; else nodes exclude each other.
     let assignments = if form.one { specific.clone() } else { close(&taxonomy, &specific) };
@@ -111,7 +115,12 @@ impl Search<'_> {
     fn members(&self) -> Result<Members> {
         let parents: Vec<Option<u32>> = self.taxonomy.nodes().map(|n| self.taxonomy.parent(n)).collect();
         let parents = Some(Arc::new(parents));
-        let trees = |base: SvmOptions, by: Vec<Layout>| TreeOptions { base, by, parents: parents.clone(), ..TreeOptions::default() };
+        let trees = |base: SvmOptions, by: Vec<Layout>| TreeOptions {
+            base,
+            by,
+            parents: parents.clone(),
+            ..TreeOptions::default()
+        };
         let along = |base: &SvmOptions| {
             let mut by = vec![Layout::Taxonomy];
             if self.counts.labels.len() > MANY_LABELS {
@@ -120,14 +129,18 @@ impl Search<'_> {
             trees(base.clone(), by)
         };
         Ok(match &self.options.classifier {
-            None => Members { flat: Some(ClassifierSpec::Svm(SvmOptions::default())), trees: Some(along(&SvmOptions::default())) },
-            Some(ClassifierSpec::Svm(svm)) if !svm.vectors.per_label && svm.multi == crate::classify::svm::Multi::Ovr => {
+            None => Members {
+                flat: Some(ClassifierSpec::Svm(SvmOptions::default())),
+                trees: Some(along(&SvmOptions::default())),
+            },
+            Some(ClassifierSpec::Svm(svm))
+                if !svm.vectors.per_label && svm.multi == crate::classify::svm::Multi::Ovr =>
+            {
                 Members { flat: Some(ClassifierSpec::Svm(svm.clone())), trees: Some(along(svm)) }
             }
-            Some(ClassifierSpec::Tree(tree)) => Members {
-                flat: None,
-                trees: Some(TreeOptions { parents: parents.clone(), ..tree.clone() }),
-            },
+            Some(ClassifierSpec::Tree(tree)) => {
+                Members { flat: None, trees: Some(TreeOptions { parents: parents.clone(), ..tree.clone() }) }
+            }
             Some(other) => Members { flat: Some(other.clone()), trees: None },
         })
     }
@@ -159,7 +172,11 @@ impl Search<'_> {
         let mut held: Vec<Held> = candidates.iter().map(|_| Held::new(self.counts.labels.len())).collect();
         let folds = self.options.folds.unwrap_or(if self.rows.len() > MANY_DOCUMENTS { 5 } else { 3 });
         if folds < 2 {
-            return Err(Error::invalid("folds", folds, "probabilities are learned from documents that were held out: two folds or more"));
+            return Err(Error::invalid(
+                "folds",
+                folds,
+                "probabilities are learned from documents that were held out: two folds or more",
+            ));
         }
         // By the most specific labels or all of them, whatever came: both forms have the same folds.
         let all = CrossValidation::stratified(self.counts, self.rows, folds, self.options.seed);
@@ -219,7 +236,8 @@ impl Search<'_> {
             ));
             return self.side_by_side(choices, progress);
         }
-        let with_plain = plain.map(|plain| format!(", thresholds for each label {:.4}", self.shown(plain))).unwrap_or_default();
+        let with_plain =
+            plain.map(|plain| format!(", thresholds for each label {:.4}", self.shown(plain))).unwrap_or_default();
         choices.push(format!(
             "On {documents} held-out documents, by {measure}: {}{with_plain}. {} is taken.",
             shown.join(", "),
@@ -256,7 +274,10 @@ impl Search<'_> {
             (Goal::Exact | Goal::F1, false) => "the labels of the highest expected F1",
             (Goal::Hf1, false) => "the paths of the highest expected hierarchical F1",
         };
-        format!("Documents have {:.2} most specific labels on average, and {labels}; each is given {answers}.", form.mean)
+        format!(
+            "Documents have {:.2} most specific labels on average, and {labels}; each is given {answers}.",
+            form.mean
+        )
     }
 
     /// Labels side by side, the taxonomy beside them.
@@ -288,7 +309,8 @@ impl Search<'_> {
         progress: &dyn Progress,
     ) -> Result<Trained> {
         let Self { options, counts, given, rows, taxonomy, truth, worth } = self;
-        let terms = Search { options, counts, given, rows, taxonomy, truth, worth: worth.clone() }.terms(rows, progress)?;
+        let terms =
+            Search { options, counts, given, rows, taxonomy, truth, worth: worth.clone() }.terms(rows, progress)?;
         progress.start("training", None);
         let problem = Problem::new(counts, rows, &terms);
         let fitted = members.only(candidate).fit(&problem, false, progress)?.of(candidate)?;
@@ -304,7 +326,11 @@ impl Search<'_> {
             let names: Vec<&str> = without.iter().take(5).map(|&n| taxonomy.id(n)).collect();
             let more = if without.len() > names.len() { ", …" } else { "" };
             let n = without.len();
-            choices.push(format!("{n} of {} nodes have no training document and are never answered: {}{more}.", taxonomy.len(), names.join(", ")));
+            choices.push(format!(
+                "{n} of {} nodes have no training document and are never answered: {}{more}.",
+                taxonomy.len(),
+                names.join(", ")
+            ));
         }
         let (names, feature_of) = sorted(counts, &terms);
         let mut seen = vec![false; counts.vocabulary.len()];
@@ -340,8 +366,17 @@ impl Search<'_> {
             },
             seen: Seen::of(given, rows),
             target: None,
+            shown: Shown::default(),
         })?;
         let nodes = Some(NodesSeen { without_documents: without, untunable: Vec::new(), example: None });
-        Ok(Trained { model, trials: Vec::new(), frontier: Vec::new(), thresholds: None, unchanged: None, nodes, solutions: Vec::new() })
+        Ok(Trained {
+            model,
+            trials: Vec::new(),
+            frontier: Vec::new(),
+            thresholds: None,
+            unchanged: None,
+            nodes,
+            solutions: Vec::new(),
+        })
     }
 }

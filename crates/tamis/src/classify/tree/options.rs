@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use super::super::SvmOptions;
 use super::super::arguments::{arguments, number, parted};
 use super::super::svm::Multi;
-use super::super::SvmOptions;
 use crate::named::named;
 use crate::{Error, Result};
 

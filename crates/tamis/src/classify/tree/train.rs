@@ -52,7 +52,8 @@ impl TreeOptions {
         }
         let nodes: usize = shapes.iter().map(Shape::len).sum();
         progress.start("label trees", Some(nodes as u64));
-        let corpus = Corpus { rows: &rows, assignments: &assignments, told: &told, options: self.node(), prune: self.prune };
+        let corpus =
+            Corpus { rows: &rows, assignments: &assignments, told: &told, options: self.node(), prune: self.prune };
         let trees = shapes.into_iter().map(|shape| corpus.grow(shape, progress)).collect::<Result<Vec<_>>>()?;
         progress.finish();
         LabelTrees::from_parts(super::TreeParts {
@@ -97,8 +98,7 @@ impl Corpus<'_> {
             progress.add(1);
             Ok((node, solved))
         };
-        let mut solved: Vec<(usize, Node)> =
-            order.par_iter().with_max_len(1).map(solve).collect::<Result<Vec<_>>>()?;
+        let mut solved: Vec<(usize, Node)> = order.par_iter().with_max_len(1).map(solve).collect::<Result<Vec<_>>>()?;
         solved.sort_unstable_by_key(|(node, _)| *node);
         Ok(Tree { nodes: solved.into_iter().map(|(_, node)| node).collect() })
     }

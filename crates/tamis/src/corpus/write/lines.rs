@@ -28,7 +28,10 @@ pub(super) struct LineWriter {
 
 impl LineWriter {
     pub(super) fn new(path: &Path, format: Format, options: &WriteOptions) -> Result<Self> {
-        if !matches!(format, Format::Jsonl | Format::Csv | Format::Tsv | Format::FastText | Format::SvmLight | Format::Annif) {
+        if !matches!(
+            format,
+            Format::Jsonl | Format::Csv | Format::Tsv | Format::FastText | Format::SvmLight | Format::Annif
+        ) {
             let here = if format == Format::Parquet { " by this build" } else { "" };
             let reason =
                 format!("{format} is read but not written{here}; give one of {} with the option `to`", written());

@@ -8,8 +8,8 @@ use std::path::Path;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::{Taxonomy, skos};
 use super::build::{Origin, ParentPolicy, Said, Statement, build};
+use super::{Taxonomy, skos};
 use crate::whole::{Limited, MAX_TAXONOMY};
 use crate::{Error, Result};
 

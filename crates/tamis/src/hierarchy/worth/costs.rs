@@ -35,7 +35,10 @@ impl CostTable {
         let mut rows = Vec::new();
         for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1u64..) {
             let fields: Vec<&str> = line.split('\t').map(str::trim).collect();
-            if line.trim().is_empty() || (line.starts_with('#') && fields.len() == 1) || fields == ["answer", "truth", "cost"] {
+            if line.trim().is_empty()
+                || (line.starts_with('#') && fields.len() == 1)
+                || fields == ["answer", "truth", "cost"]
+            {
                 continue;
             }
             let &[answer, truth, cost] = fields.as_slice() else {
@@ -46,14 +49,23 @@ impl CostTable {
                 _ => taxonomy.find(name).map_err(|e| Error::malformed(path, number, e.to_string())),
             };
             let answer = if answer == "-" { Self::NONE } else { node(answer)? };
-            let cost: f64 = cost.parse().ok().filter(|c: &f64| c.is_finite() && *c >= 0.0).ok_or_else(|| {
-                Error::malformed(path, number, format!("{cost:?} is no cost: a number of 0 or more"))
-            })?;
+            let cost: f64 =
+                cost.parse().ok().filter(|c: &f64| c.is_finite() && *c >= 0.0).ok_or_else(|| {
+                    Error::malformed(path, number, format!("{cost:?} is no cost: a number of 0 or more"))
+                })?;
             rows.push((answer, node(truth)?, cost));
         }
         rows.sort_by_key(|&(answer, truth, _)| (answer, truth));
         if let Some(twice) = rows.windows(2).find(|w| (w[0].0, w[0].1) == (w[1].0, w[1].1)) {
-            let name = |n: u32| if n < Self::NONE { taxonomy.id(n) } else if n == Self::ANY { "*" } else { "-" };
+            let name = |n: u32| {
+                if n < Self::NONE {
+                    taxonomy.id(n)
+                } else if n == Self::ANY {
+                    "*"
+                } else {
+                    "-"
+                }
+            };
             let reason = format!("the cost of {} where {} is right is given twice", name(twice[0].0), name(twice[0].1));
             return Err(Error::data(format!("{}: {reason}", path.display())));
         }

@@ -84,7 +84,9 @@ impl Worth {
             (Goal::Hf1, _) if self.one => decided.extend(self.best_path(taxonomy, nodes)),
             _ if self.one => decided.extend(largest(labels)),
             _ => {
-                decided.extend((0..nodes.len() as u32).filter(|&n| nodes[n as usize] >= self.least && nodes[n as usize] > 0.0));
+                decided.extend(
+                    (0..nodes.len() as u32).filter(|&n| nodes[n as usize] >= self.least && nodes[n as usize] > 0.0),
+                );
             }
         }
         if self.closed {
