@@ -4,7 +4,7 @@ pub mod pipeline;
 pub mod progressive;
 
 mod taxonomy;
-mod worth;
+pub(crate) mod worth;
 
 pub use progressive::{ProgressiveMemory, ProgressiveModel, ProgressiveOptions};
 pub use taxonomy::{GivenTaxonomy, NodeRecord, ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};

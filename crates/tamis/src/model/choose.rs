@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::heat::{Candidate, Heat, View};
-use crate::classify::{ClassifierSpec, SvmOptions, Vectors, Weighting};
+use crate::classify::{ClassifierSpec, SvmOptions, TreeOptions, Vectors, Weighting};
 use crate::counts::Counts;
 use crate::features::Selector;
 use crate::named::named;
@@ -206,6 +206,9 @@ pub struct HeatPlan {
 /// labels the search took 31 s with them and 4 s without.
 const MANY_LABELS: usize = 10;
 
+/// With more labels than this, label trees compete.
+const LABELS_OF_TREES: usize = 500;
+
 /// A search that is about to begin.
 struct Search<'a> {
     counts: &'a Counts,
@@ -241,7 +244,10 @@ impl<'a> Search<'a> {
             let fits = move |classifier: &&ClassifierSpec| {
                 !pieces || options.classifiers.len() == 1 || suits_pieces(classifier)
             };
-            options.classifiers.iter().filter(fits).cloned().map(move |classifier| Candidate { view, classifier })
+            let trees = (counts.labels.len() > LABELS_OF_TREES && options.classifiers.len() > 1)
+                .then(|| ClassifierSpec::Tree(TreeOptions::default()));
+            let classifiers = options.classifiers.iter().filter(fits).cloned().chain(trees);
+            classifiers.map(move |classifier| Candidate { view, classifier })
         };
         let candidates = (0..views.len()).flat_map(each).collect();
         // A size that was given is the size at which candidates compete.

@@ -1,9 +1,12 @@
 //! What candidates along a taxonomy say about documents they have not seen, and what is learned from it.
 
+use rayon::prelude::*;
+
 use super::costs::roughly;
 use crate::classify::tree::{LabelTrees, Tree, TreeParts};
 use crate::classify::{ClassifierSpec, Fitted, Problem, Scored, TreeOptions, rank_documents};
 use crate::counts::Csr;
+use crate::hierarchy::worth::{best_of, paths};
 use crate::hierarchy::{Goal, Taxonomy, Worth};
 use crate::threshold::{Calibration, CalibrationMethod, HeldOut, Rivalry, Threshold};
 use crate::{Error, Progress, Result};
@@ -156,6 +159,15 @@ struct Sums {
 }
 
 impl Sums {
+    fn add(&mut self, more: &Self) {
+        self.documents += more.documents;
+        self.exact += more.exact;
+        self.right += more.right;
+        self.decided += more.decided;
+        self.truth += more.truth;
+        self.cost += more.cost;
+    }
+
     fn of(&self, goal: Goal) -> f64 {
         match goal {
             Goal::Exact => self.exact / self.documents.max(1.0),
@@ -197,21 +209,49 @@ impl Held {
         Calibration::fit(CalibrationMethod::Platt, &held_out)
     }
 
-    /// Probabilities of labels and of nodes for some of the documents.
-    fn probabilities<'a>(
-        &'a self,
-        worth: &'a Worth,
-        taxonomy: &'a Taxonomy,
-        calibration: &'a Calibration,
-        takes: impl Fn(usize) -> bool + 'a,
-    ) -> impl Iterator<Item = (&'a Document, Vec<f64>, Vec<f64>)> + 'a {
-        let chosen = self.documents.iter().enumerate().filter(move |(at, _)| takes(*at)).map(|(_, d)| d);
-        chosen.map(move |d| {
+    /// Sums over the documents that take part, each answered as `answers` says: one sum for each of its answers.
+    fn sums(
+        &self,
+        worth: &Worth,
+        taxonomy: &Taxonomy,
+        calibration: &Calibration,
+        takes: impl Fn(usize) -> bool + Sync,
+        answers: impl Fn(&[f64], &[f64]) -> Vec<Vec<u32>> + Sync,
+    ) -> Vec<Sums> {
+        const TOGETHER: usize = 256;
+        let part = |(number, documents): (usize, &[Document])| {
             let (mut labels, mut nodes) = (Vec::new(), Vec::new());
-            calibration.all(&d.ranked, self.labels, &mut labels);
-            worth.node_probabilities(taxonomy, &labels, &mut nodes);
-            (d, labels, nodes)
-        })
+            let mut sums: Vec<Sums> = Vec::new();
+            for (_, d) in documents.iter().enumerate().filter(|(at, _)| takes(number * TOGETHER + at)) {
+                calibration.all(&d.ranked, self.labels, &mut labels);
+                worth.node_probabilities(taxonomy, &labels, &mut nodes);
+                let mut last: Option<(Vec<u32>, Sums)> = None;
+                for (place, decided) in answers(&labels, &nodes).into_iter().enumerate() {
+                    if sums.len() <= place {
+                        sums.push(Sums::default());
+                    }
+                    // Neighbours of a grid answer alike.
+                    let own = match last.take() {
+                        Some((same, own)) if same == decided => own,
+                        _ => {
+                            let mut own = Sums::default();
+                            compare(worth, taxonomy, &decided, &d.truth, &mut own);
+                            own
+                        }
+                    };
+                    sums[place].add(&own);
+                    last = Some((decided, own));
+                }
+            }
+            sums
+        };
+        let parts: Vec<Vec<Sums>> = self.documents.par_chunks(TOGETHER).enumerate().map(part).collect();
+        let mut all: Vec<Sums> = Vec::new();
+        for part in parts {
+            all.resize_with(all.len().max(part.len()), Sums::default);
+            all.iter_mut().zip(&part).for_each(|(sum, more)| sum.add(more));
+        }
+        all
     }
 
     /// The least probability worth answering: of a grid, the one that reaches most. (Where probabilities are true it is half the F1
@@ -221,22 +261,29 @@ impl Held {
         worth: &Worth,
         taxonomy: &Taxonomy,
         calibration: &Calibration,
-        takes: impl Fn(usize) -> bool,
+        takes: impl Fn(usize) -> bool + Sync,
     ) -> f64 {
-        let needs = matches!((worth.goal, worth.one), (Goal::Hf1, _) | (_, false));
-        if !needs {
+        const STEPS: usize = 33;
+        if worth.one && worth.goal != Goal::Hf1 {
             return worth.least;
         }
-        const STEPS: usize = 33;
         let grid: Vec<Worth> = (1..=STEPS).map(|i| Worth { least: i as f64 * 0.02, ..worth.clone() }).collect();
-        let mut sums = vec![Sums::default(); grid.len()];
-        for (d, labels, nodes) in self.probabilities(worth, taxonomy, calibration, takes) {
-            for (worth, sums) in grid.iter().zip(&mut sums) {
-                add(worth, taxonomy, d, &labels, &nodes, sums);
+        let answers = |labels: &[f64], nodes: &[f64]| -> Vec<Vec<u32>> {
+            if worth.one {
+                // The paths that can be best are found once.
+                let paths = paths(taxonomy, nodes);
+                return grid.iter().map(|w| best_of(&paths, w.least).into_iter().collect()).collect();
             }
-        }
+            let each = |w: &Worth| {
+                let mut decided = Vec::new();
+                w.decide(taxonomy, labels, nodes, &mut decided);
+                decided
+            };
+            grid.iter().map(each).collect()
+        };
+        let sums = self.sums(worth, taxonomy, calibration, takes, answers);
         let mut best = 0;
-        for at in 1..grid.len() {
+        for at in 1..sums.len() {
             if sums[at].of(worth.goal) > sums[best].of(worth.goal) {
                 best = at;
             }
@@ -246,30 +293,31 @@ impl Held {
 
     /// What is reached on documents that neither probabilities nor the least of them were learned from: each half decides the other.
     pub(super) fn cross_fitted(&self, worth: &Worth, taxonomy: &Taxonomy) -> Result<f64> {
-        let mut sums = Sums::default();
+        let mut all = Sums::default();
         for half in 0..2 {
             let calibration = self.calibrate(worth, taxonomy, |at| at % 2 != half)?;
             let least = self.tune(worth, taxonomy, &calibration, |at| at % 2 != half);
             let tuned = Worth { least, ..worth.clone() };
-            for (d, labels, nodes) in self.probabilities(&tuned, taxonomy, &calibration, |at| at % 2 == half) {
-                add(&tuned, taxonomy, d, &labels, &nodes, &mut sums);
-            }
+            let answer = |labels: &[f64], nodes: &[f64]| {
+                let mut decided = Vec::new();
+                tuned.decide(taxonomy, labels, nodes, &mut decided);
+                vec![decided]
+            };
+            let found = self.sums(&tuned, taxonomy, &calibration, |at| at % 2 == half, answer);
+            found.iter().for_each(|sums| all.add(sums));
         }
-        Ok(sums.of(worth.goal))
+        Ok(all.of(worth.goal))
     }
 
-    /// The same for thresholds of each label's own on the labels as they are given: what a flat model does. Only for labels with their
-    /// ancestors, where the scores are those of a flat model.
-    pub(super) fn plain(&self, worth: &Worth, taxonomy: &Taxonomy, is_flat: bool) -> Result<Option<f64>> {
-        if !is_flat || !worth.closed {
-            return Ok(None);
-        }
+    /// The same for a flat classifier of the labels as they are given, with thresholds of their own.
+    pub(super) fn plain(&self, worth: &Worth, taxonomy: &Taxonomy) -> Result<f64> {
         let mut sums = Sums::default();
         let mut decided = Vec::new();
         for half in 0..2 {
             let mut held_out = HeldOut::new(self.labels);
             for (_, d) in self.documents.iter().enumerate().filter(|(at, _)| at % 2 != half) {
-                held_out.add(d.fold, &d.ranked, &taxonomy.closure(d.truth.iter().copied()));
+                let given = if worth.closed { taxonomy.closure(d.truth.iter().copied()) } else { d.truth.clone() };
+                held_out.add(d.fold, &d.ranked, &given);
             }
             let tuned = Threshold::recommended().tune(&held_out)?;
             for (_, d) in self.documents.iter().enumerate().filter(|(at, _)| at % 2 == half) {
@@ -277,7 +325,7 @@ impl Held {
                 compare(worth, taxonomy, &decided, &d.truth, &mut sums);
             }
         }
-        Ok(Some(sums.of(worth.goal)))
+        Ok(sums.of(worth.goal))
     }
 
     /// Probabilities and the least of them worth answering, from all documents.
@@ -296,15 +344,16 @@ impl Held {
     ) -> Result<Vec<(String, f64)>> {
         let calibration = calibration.as_ref().ok_or_else(|| Error::data("there are no probabilities"))?;
         let goals = [Goal::Exact, Goal::F1, Goal::Hf1];
-        let mut sums = [Sums::default(); 3];
-        let mut decided = Vec::new();
-        for (d, labels, nodes) in self.probabilities(worth, taxonomy, calibration, |_| true) {
-            worth.decide(taxonomy, &labels, &nodes, &mut decided);
-            for (goal, sums) in goals.iter().zip(&mut sums) {
-                let measured = Worth { goal: *goal, costs: None, ..worth.clone() };
-                compare(&measured, taxonomy, &decided, &d.truth, sums);
-            }
-        }
+        let answer = |labels: &[f64], nodes: &[f64]| {
+            let mut decided = Vec::new();
+            worth.decide(taxonomy, labels, nodes, &mut decided);
+            vec![decided]
+        };
+        let measured = |goal: &Goal| {
+            let worth = Worth { goal: *goal, costs: None, ..worth.clone() };
+            self.sums(&worth, taxonomy, calibration, |_| true, answer).into_iter().next().unwrap_or_default()
+        };
+        let sums: Vec<Sums> = goals.iter().map(measured).collect();
         let name = |goal: &Goal| match goal {
             Goal::Exact => "exact",
             Goal::F1 => "F1@micro",
@@ -314,16 +363,14 @@ impl Held {
     }
 }
 
-fn add(worth: &Worth, taxonomy: &Taxonomy, d: &Document, labels: &[f64], nodes: &[f64], sums: &mut Sums) {
-    let mut decided = Vec::new();
-    worth.decide(taxonomy, labels, nodes, &mut decided);
-    compare(worth, taxonomy, &decided, &d.truth, sums);
-}
-
 /// Adds an answer; `truth` are most specific nodes.
 fn compare(worth: &Worth, taxonomy: &Taxonomy, decided: &[u32], truth: &[u32], sums: &mut Sums) {
     let closed = worth.goal == Goal::Hf1 || worth.closed;
-    let wide = |nodes: &[u32]| if closed { taxonomy.closure(nodes.iter().copied()) } else { nodes.to_vec() };
+    let wide = |nodes: &[u32]| {
+        let mut nodes = if closed { taxonomy.closure(nodes.iter().copied()) } else { nodes.to_vec() };
+        nodes.sort_unstable();
+        nodes
+    };
     let (answer, right) = (wide(decided), wide(truth));
     sums.documents += 1.0;
     sums.exact += f64::from(u8::from(answer == right));

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::costs::roughly;
 use super::fit::{NodesSeen, Trained, sorted};
 use super::held::{Candidate, Held, Members};
 use super::{FitOptions, Model, ModelParts, Ranker, Seen, Shown, TrainingSummary, flat};
@@ -177,7 +178,11 @@ impl Search<'_> {
                 "probabilities are learned from documents that were held out: two folds or more",
             ));
         }
-        let all = CrossValidation::stratified(self.given, self.rows, folds, self.options.seed);
+        // By the most specific labels or all of them, whatever came: both forms have the same folds.
+        let all = CrossValidation::stratified(self.counts, self.rows, folds, self.options.seed);
+        // Where documents have several labels, and these alone, the flat model is another one.
+        let separate = !self.worth.one && !self.worth.closed;
+        let mut as_given = Held::new(self.counts.labels.len());
         let alone = self.options.folds.is_none() && self.rows.len() > MANY_DOCUMENTS;
         all.run("comparing with flat", 1, progress, |fold, split| {
             if alone && fold > 0 {
@@ -185,11 +190,16 @@ impl Search<'_> {
             }
             let terms = self.terms(&split.train, &Silent)?;
             let fitted = members.fit(&Problem::new(self.counts, &split.train, &terms), true, progress)?;
-            for block in split.test.chunks(2048) {
-                let part = Problem::new(self.counts, block, &terms);
-                for (candidate, held) in candidates.iter().zip(&mut held) {
-                    held.add(fold, &fitted.of(candidate)?, &part, block, self.truth);
-                }
+            let blocks = || split.test.chunks(2048).map(|block| (block, Problem::new(self.counts, block, &terms)));
+            for (candidate, held) in candidates.iter().zip(&mut held) {
+                let classifier = fitted.of(candidate)?;
+                blocks().for_each(|(block, part)| held.add(fold, &classifier, &part, block, self.truth));
+            }
+            if let Some(flat) = members.flat.as_ref().filter(|_| separate) {
+                let mut problem = Problem::new(self.counts, &split.train, &terms);
+                problem.assignments = self.truth.select_rows(&split.train);
+                let classifier = roughly(flat).fit(&problem, progress)?;
+                blocks().for_each(|(block, part)| as_given.add(fold, &classifier, &part, block, self.truth));
             }
             progress.add(1);
             Ok(())
@@ -199,10 +209,10 @@ impl Search<'_> {
         for held in &held {
             reached.push(held.cross_fitted(&self.worth, self.taxonomy)?);
         }
-        let plain = if self.worth.one {
-            None
-        } else {
-            held[0].plain(&self.worth, self.taxonomy, members.is_flat(&candidates[0]))?
+        let plain = match &members.flat {
+            Some(_) if separate => Some(as_given.plain(&self.worth, self.taxonomy)?),
+            Some(_) if !self.worth.one => Some(held[0].plain(&self.worth, self.taxonomy)?),
+            _ => None,
         };
         let mut best = 0;
         for at in 1..reached.len() {

@@ -97,20 +97,50 @@ impl Worth {
         }
     }
 
-    /// The node whose path is worth most: the largest sum of `q − least` over it and its ancestors. Of equals the deeper, then
-    /// the first.
+    /// The node whose path is worth most: the largest sum of `q − least` over it and its ancestors.
     fn best_path(&self, taxonomy: &Taxonomy, nodes: &[f64]) -> Option<u32> {
-        let mut best: Option<(f64, usize, u32)> = None;
-        for node in taxonomy.nodes().filter(|&n| nodes[n as usize] > 0.0) {
-            let own = nodes[node as usize] - self.least;
-            let worth = taxonomy.ancestors(node).map(|n| nodes[n as usize] - self.least).sum::<f64>() + own;
-            let depth = taxonomy.depth(node);
-            if best.is_none_or(|(most, deep, _)| worth > most || (worth == most && depth > deep)) {
-                best = Some((worth, depth, node));
-            }
-        }
-        best.map(|(_, _, node)| node)
+        best_of(&paths(taxonomy, nodes), self.least)
     }
+}
+
+/// A node with its ancestors: how many they are, and the sum of their probabilities.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Path {
+    length: usize,
+    sum: f64,
+    /// The node that it ends at.
+    pub(crate) node: u32,
+}
+
+/// Of each length the path with the largest sum, shorter ones first, of equals the first: one of them is worth most whatever
+/// the least probability.
+pub(crate) fn paths(taxonomy: &Taxonomy, nodes: &[f64]) -> Vec<Path> {
+    let mut best: Vec<Path> = Vec::new();
+    for node in taxonomy.nodes().filter(|&n| nodes[n as usize] > 0.0) {
+        let (mut length, mut sum) = (1, nodes[node as usize]);
+        for above in taxonomy.ancestors(node) {
+            length += 1;
+            sum += nodes[above as usize];
+        }
+        match best.binary_search_by_key(&length, |path| path.length) {
+            Ok(at) if best[at].sum >= sum => {}
+            Ok(at) => best[at] = Path { length, sum, node },
+            Err(at) => best.insert(at, Path { length, sum, node }),
+        }
+    }
+    best
+}
+
+/// The node of the path that is worth most, of equals the longer.
+pub(crate) fn best_of(paths: &[Path], least: f64) -> Option<u32> {
+    let mut best: Option<(f64, u32)> = None;
+    for path in paths {
+        let worth = path.sum - least * path.length as f64;
+        if best.is_none_or(|(most, _)| worth >= most) {
+            best = Some((worth, path.node));
+        }
+    }
+    best.map(|(_, node)| node)
 }
 
 impl std::fmt::Display for Worth {
