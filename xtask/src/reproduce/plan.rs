@@ -131,7 +131,7 @@ pub(crate) struct Claim {
     pub(crate) paper: String,
     /// The run whose `each` it is about.
     pub(crate) run: String,
-    /// What one of `each` is: `corpus`, `problem`.
+    /// What `each` are: `corpora`, `problems`.
     pub(crate) unit: String,
     /// Numbers of which the mean is taken.
     pub(crate) more: Vec<String>,

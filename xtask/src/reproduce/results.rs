@@ -108,13 +108,13 @@ pub(crate) fn judge(claim: &Claim, all: &[Written]) -> Result<Finding> {
         key: claim.key.clone(),
         paper: claim.paper.clone(),
         rule: format!(
-            "mean of ({}) less {versus} ({}): seen where the 95 % interval over {}s by Student's t lies above 0, not seen where it lies \
+            "mean of ({}) less {versus} ({}): seen where the 95 % interval over {} by Student's t lies above 0, not seen where it lies \
              outside, else it cannot be told",
             claim.more.join(", "),
             claim.less.join(", "),
             claim.unit
         ),
-        ours: format!("{:+.4}{interval}; larger on {won} of {} {}s{name}", found.effect, all.len(), claim.unit)
+        ours: format!("{:+.4}{interval}; larger on {won} of {} {}{name}", found.effect, all.len(), claim.unit)
             .replace('-', "−"),
         verdict: verdict.to_owned(),
         effect: Some(found.effect),
@@ -266,7 +266,7 @@ mod tests {
             key: "F1".into(),
             paper: "p".into(),
             run: String::new(),
-            unit: "problem".into(),
+            unit: "problems".into(),
             more: vec!["a".into()],
             less: vec!["b".into(), "c".into()],
             best,
