@@ -35,6 +35,8 @@ def asked(about: dict[str, Any], features: int) -> dict[str, Any]:
         known.get(node["id"], node["id"]): known.get(node.get("parent"), node.get("parent")) for node in records
     }
     along = about["hierarchy"]
+    if about["goal"] is not None:
+        return {"by": None, "features": "auto", "threshold": None, "taxonomy": taxonomy, "goal": about["goal"]}
     if along is None:
         return {"by": about["summary"]["selector"], "features": features, "threshold": about["deciding"], "taxonomy": taxonomy}
     same = ("negatives", "per_node", "least_utility", "imbalance", "answers")

@@ -55,7 +55,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
     folds : int, default=None
         Folds that tune thresholds and measure quality; 5, or 3 along a taxonomy, when None; 0 for none.
     taxonomy : dict, list of pairs, path, or "names", default=None
-        As for :class:`ProgressiveFilter`. Each node gets a classifier, unless ``threshold`` names a flat one.
+        As for :class:`ProgressiveFilter`. Classifiers along it and side by side are compared, and the better is taken.
     negatives : {"parent-minus-node", "siblings", "all-minus-node"}, default="parent-minus-node"
         Which documents are negative at a node.
     per_node : int, default=None
@@ -69,7 +69,11 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
     imbalance : str, default=None
         Positives to negatives where the model will be used, such as ``2^-4`` or ``prior(0.05)``.
     answers : {"all", "at-least-one", "one", "best"}, default=None
-        How many paths a document is given; as the training documents suggest when None.
+        How many paths a document is given by thresholds; as the training documents suggest when None.
+    goal : {"exact", "hf1", "f1", "cost"}, default=None
+        What answers along a taxonomy are to be good at; exact where documents have one label, else hierarchical F1, when None.
+    costs : path, default=None
+        The table of costs of the goal ``"cost"``: answer, truth and cost by line, separated by tabs.
     quantise : bool, default=False
         Store linear weights in 8 bits; ``unchanged_`` says how many first labels stay the same.
     seconds : float, default=None
@@ -135,6 +139,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         "least_utility": [Real, None],
         "imbalance": [str, None],
         "answers": [str, None],
+        "goal": [str, None],
+        "costs": [str, os.PathLike, None],
         "quantise": ["boolean"],
         "seconds": [Interval(Real, 0, None, closed="left"), None],
         "random_state": SEED,
@@ -163,6 +169,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         least_utility: float | None = None,
         imbalance: str | None = None,
         answers: str | None = None,
+        goal: str | None = None,
+        costs: str | os.PathLike[str] | None = None,
         quantise: bool = False,
         seconds: float | None = None,
         random_state: Any = 1,
@@ -199,6 +207,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         self.least_utility = least_utility
         self.imbalance = imbalance
         self.answers = answers
+        self.goal = goal
+        self.costs = costs
         self.quantise = quantise
         self.seconds = seconds
         self.random_state = random_state
@@ -247,6 +257,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
                 "least_utility": self.least_utility,
                 "imbalance": self.imbalance,
                 "answers": self.answers,
+                "goal": self.goal,
+                "costs": None if self.costs is None else os.fspath(self.costs),
             },
             "seed": _inputs.seed(self.random_state),
         }

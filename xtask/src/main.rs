@@ -3,6 +3,7 @@
 //! ```text
 //! cargo xtask test [FILTER]   installs what the tests need and runs all of them
 //! cargo xtask bench NAME      prints a table: what was run, ours, peer, ratio
+//! cargo xtask reproduce [NAME]   published tables and figures, run again and compared: [--accept] [--resume] [--list]
 //! cargo xtask torture         damaged input, kills and full disks, or `server`: [--minutes N] [--seed S]
 //! cargo xtask fuzz [KIND]     a coverage-guided fuzzer on what is read: [--runs N]
 //! cargo xtask wheel           builds the Python package into target/wheels
@@ -16,6 +17,7 @@ mod dist;
 mod docs;
 mod fuzz;
 mod markdown;
+mod reproduce;
 mod run;
 mod test;
 mod torture;
@@ -30,12 +32,15 @@ fn main() -> Result<()> {
         ["test", filter @ ..] => test::run(filter),
         ["bench"] => bench::list(),
         ["bench", name, rest @ ..] => bench::run(name, rest),
+        ["reproduce", rest @ ..] => reproduce::run(rest),
         ["torture", rest @ ..] => torture::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["wheel"] => wheel::run(),
         ["dist"] => dist::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
-        _ => bail!("usage: cargo xtask test [FILTER] | bench [NAME] | torture | fuzz | wheel | dist | docs [--check]"),
+        _ => bail!(
+            "usage: cargo xtask test [FILTER] | bench [NAME] | reproduce [NAME] | torture | fuzz | wheel | dist | docs [--check]"
+        ),
     }
 }

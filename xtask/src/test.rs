@@ -27,6 +27,7 @@ pub(crate) fn run(filter: &[&str]) -> Result<()> {
         // nextest does not run doctests.
         ("examples in the documentation", || check(cargo().args(["test", "--quiet", "--workspace", "--doc"]))),
         ("pages made from the program", crate::docs::check),
+        ("published tables that take seconds", crate::reproduce::test),
         ("Python and Spark", pytest),
         ("browser", browser),
     ];

@@ -85,7 +85,7 @@ pub(crate) struct ReadArgs {
     /// What labels begin with in fastText lines.
     #[arg(long, value_name = "TEXT", default_value = "__label__")]
     label_prefix: String,
-    /// What svmlight values mean: auto, counts or presence.
+    /// What svmlight values mean: auto, counts, presence, ltc (counts are recovered from normalised log-tf·idf) or weights.
     #[arg(long, value_name = "MEANING", default_value_t, value_parser = str::parse::<Values>)]
     values: Values,
     /// Topics of RCV1-v2 token files; all *.qrels beside them when not given.

@@ -458,7 +458,10 @@ fn taxonomies_that_are_none() {
     let message = folder.refused("inspect small.jsonl --taxonomy cycle.tsv");
     says(&message, &["cycle.tsv:", "sport", "topics", "hobbies"]);
     folder.file("twice.tsv", "sport\ttopics\nspace\ttopics\nsport\thobbies\n");
-    says(&folder.refused("inspect small.jsonl --taxonomy twice.tsv"), &["twice.tsv:3", "sport", "hobbies"]);
+    says(
+        &folder.refused("fit small.jsonl -o m --taxonomy twice.tsv --parent refuse"),
+        &["twice.tsv:3", "sport", "hobbies"],
+    );
     folder.file("empty.tsv", "");
     says(&folder.refused("inspect small.jsonl --taxonomy empty.tsv"), &["empty.tsv"]);
     says(&folder.refused("inspect small.jsonl --taxonomy missing.tsv"), &["missing.tsv: No such file"]);

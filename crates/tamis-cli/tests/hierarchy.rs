@@ -54,6 +54,25 @@ fn the_whole_way() {
     assert_eq!(String::from_utf8(same.get_output().stdout.clone()).unwrap(), text);
 }
 
+/// Without a threshold, answers are chosen by what they are worth: compared with flat, said, stored and judged.
+#[test]
+fn answers_are_chosen_by_a_goal() {
+    let folder = corpus();
+    let folder = folder.path();
+    let fit = ["fit", "docs.jsonl", "--taxonomy", "tree.tsv", "-o", "m.model"];
+    for goal in ["exact", "hf1", "f1"] {
+        tamis(folder, &[&fit[..], &["--goal", goal]].concat())
+            .success()
+            .stdout(contains("(flat)").and(contains("is taken")));
+        let out = tamis(folder, &["evaluate", "m.model", "docs.jsonl", "--format", "json"]).success();
+        let value: Value = serde_json::from_slice(&out.get_output().stdout).unwrap();
+        assert!(value["measures"]["hF1"].as_f64().or(value["hF1"].as_f64()).unwrap() > 0.5, "{value}");
+    }
+    std::fs::write(folder.join("costs.tsv"), "-\t*\t0.2\n").unwrap();
+    tamis(folder, &[&fit[..], &["--goal", "hf1", "--answers", "one"]].concat()).code(2).stderr(contains("--answers"));
+    tamis(folder, &[&fit[..], &["--goal", "cost"]].concat()).code(2).stderr(contains("cost"));
+}
+
 #[test]
 fn a_flat_threshold_with_a_taxonomy_is_a_flat_model() {
     let folder = made();
@@ -133,6 +152,8 @@ fn a_taxonomy_from_names_in_a_column_and_two_parents() {
     let tree = "child\tparent\nsport/hockey\tsport\nsport/football\tsport\nsport/hockey\ttrade\n";
     std::fs::write(folder.join("tree.tsv"), tree).unwrap();
     let fit = ["fit", "slashed.tsv", "--labels-field", "kind", "--taxonomy", "tree.tsv", "-o", "m.model"];
-    tamis(folder, &fit).code(2).stderr(contains("sport/hockey").and(contains("sport")).and(contains("trade")));
+    let refuse = [&fit[..], &["--parent", "refuse"]].concat();
+    tamis(folder, &refuse).code(2).stderr(contains("sport/hockey").and(contains("sport")).and(contains("trade")));
+    tamis(folder, &fit).success();
     tamis(folder, &[&fit[..], &["--parent", "first"]].concat()).success();
 }

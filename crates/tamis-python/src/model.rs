@@ -410,6 +410,7 @@ impl PyModel {
                 Ranker::Along(filter) => Some(filter.options()),
                 Ranker::Flat(_) => None,
             },
+            "goal": model.worth.as_ref().map(|worth| worth.goal.to_string()),
             "taxonomy": model.taxonomy.as_ref().map(Taxonomy::records),
             "target": model.target,
             "calibration": model.calibration.as_ref().map(|c| c.method().to_string()),

@@ -55,7 +55,7 @@ fn analyze(texts: Vec<PyBackedStr>, text: &str) -> PyResult<Vec<Vec<String>>> {
         analyzer.analyze(&Body::Text(Cow::Borrowed(text)), |term, _| numbers.push(term));
         let shown = |&term: &u32| {
             let name = analyzer.term(term);
-            if options.marks_terms() { options.shown(name).into_owned() } else { name.to_owned() }
+            if options.marks_terms() { options.shown(&name).into_owned() } else { name }
         };
         numbers.iter().map(shown).collect()
     };

@@ -266,6 +266,7 @@ impl Served {
             deciding: self.model.deciding(),
             kind: match self.model.ranker {
                 Ranker::Flat(Fitted::Linear(_)) => "linear",
+                Ranker::Flat(Fitted::Trees(_)) => "trees",
                 Ranker::Along(_) => "taxonomy",
                 Ranker::Flat(Fitted::Knn { .. }) => "neighbours",
             },

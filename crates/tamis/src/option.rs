@@ -6,11 +6,13 @@
 
 /// Options that messages name.
 pub const OPTIONS: &[&str] = &[
+    "answers",
     "calibrate",
     "char_ngrams",
     "classifier",
     "columns",
     "corpus",
+    "costs",
     "date_field",
     "dates",
     "delimiter",
@@ -21,6 +23,7 @@ pub const OPTIONS: &[&str] = &[
     "from",
     "id",
     "id_field",
+    "imbalance",
     "label_prefix",
     "labels_field",
     "language",
@@ -28,6 +31,7 @@ pub const OPTIONS: &[&str] = &[
     "loss",
     "max_record",
     "min_length",
+    "negatives",
     "ngrams",
     "number",
     "output",
@@ -50,6 +54,7 @@ pub const OPTIONS: &[&str] = &[
     "to_separator",
     "tokens_field",
     "unlabelled",
+    "utility",
     "values",
     "weight_field",
 ];

@@ -40,7 +40,7 @@ fn obvious(train: &Dense, query: &[u32], length: u32, options: &KnnOptions) -> (
     let df = |t: usize| counted[t];
     let okapi = |tf: u32, dl: u32| {
         let (tf, dl) = (f64::from(tf), f64::from(dl));
-        tf / (0.5 + 1.5 * (if mean == 0.0 { 0.0 } else { dl / mean }) + tf)
+        tf / (f64::from(options.unit) * (0.5 + 1.5 * (if mean == 0.0 { 0.0 } else { dl / mean })) + tf)
     };
     let tfidf = |row: &[u32], t: usize| {
         if row[t] == 0 || df(t) == 0.0 { 0.0 } else { (1.0 + f64::from(row[t]).ln()) * (n / df(t)).ln() }
@@ -121,8 +121,8 @@ fn documents(features: usize, at_most: usize) -> impl Strategy<Value = Dense> {
 
 fn options() -> impl Strategy<Value = KnnOptions> {
     let k = prop_oneof![1usize..6, 10usize..60, Just(10_000)];
-    (k, prop_oneof![Just(Similarity::Okapi), Just(Similarity::Cosine)])
-        .prop_map(|(k, similarity)| KnnOptions { k, similarity })
+    (k, prop_oneof![Just(Similarity::Okapi), Just(Similarity::Cosine)], prop_oneof![3 => Just(1u32), 1 => Just(10_000)])
+        .prop_map(|(k, similarity, unit)| KnnOptions { k, similarity, unit })
 }
 
 /// Per test document, ranking and size, in the order of visits.
@@ -263,7 +263,7 @@ fn many_documents_and_many_ties() {
     let rankings: Vec<Vec<u32>> = (0..7).map(|r| (0..4).map(|i| (i + r) % 4).collect()).collect();
     for k in [1, 39, 45, 1000, 20_000, 100_000] {
         for similarity in [Similarity::Okapi, Similarity::Cosine] {
-            let options = KnnOptions { k, similarity };
+            let options = KnnOptions { k, similarity, unit: 1 };
             let knn = Knn::fit(&train.problem(4), &options).unwrap();
             for q in 0..4 {
                 let (ranked, neighbours) = obvious(&train, &test.counts[q], test.lengths[q], &options);
@@ -292,7 +292,7 @@ fn frequent_words_and_huge_counts() {
     }
     for similarity in [Similarity::Okapi, Similarity::Cosine] {
         for k in [1, 10, 50] {
-            let options = KnnOptions { k, similarity };
+            let options = KnnOptions { k, similarity, unit: 1 };
             let knn = Knn::fit(&train.problem(40), &options).unwrap();
             let queries = test.problem(40);
             for q in 0..30 {

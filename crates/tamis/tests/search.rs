@@ -8,6 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tamis::Silent;
 use tamis::counts::{Contingency, Counts};
+use tamis::features::WordPrior;
 use tamis::features::search::{
     BETTER_BY, Bhattacharyya, Budget, Clock, Criterion, Direction, Ended, Found, Oscillating, Sequential, is_better,
 };
@@ -17,6 +18,16 @@ type Documents = Vec<(Vec<String>, Vec<String>)>;
 /// Up to 8 terms, up to 4 labels, none to two labels a document.
 fn documents() -> impl Strategy<Value = Documents> {
     prop::collection::vec((prop::collection::vec("[a-h]", 1..8), prop::collection::vec("[W-Z]", 0..3)), 2..14)
+}
+
+/// Estimates of probabilities, from next to no prior to one that outweighs the documents.
+fn prior() -> impl Strategy<Value = WordPrior> {
+    prop_oneof![
+        Just(WordPrior::AddOne),
+        Just(WordPrior::Weight(0.01)),
+        Just(WordPrior::Weight(3.0)),
+        Just(WordPrior::Weight(200.0))
+    ]
 }
 
 fn classes(table: &Contingency) -> usize {
@@ -36,6 +47,10 @@ fn shuffled(table: &Contingency, cut: u32, seed: usize) -> Vec<u32> {
 
 /// Method 5, word for word, from the documents.
 fn spec_value(counts: &Counts, vocabulary: &[u32], subset: &[u32]) -> f64 {
+    spec_value_with(counts, vocabulary, subset, WordPrior::AddOne)
+}
+
+fn spec_value_with(counts: &Counts, vocabulary: &[u32], subset: &[u32], prior: WordPrior) -> f64 {
     let occurrences =
         |v: u32, rows: &[usize]| -> f64 { rows.iter().map(|&r| f64::from(counts.matrix.get(r, v).unwrap_or(0))).sum() };
     let all: Vec<usize> = (0..counts.len()).collect();
@@ -48,8 +63,12 @@ fn spec_value(counts: &Counts, vocabulary: &[u32], subset: &[u32]) -> f64 {
         .iter()
         .map(|rows| {
             let tokens: f64 = vocabulary.iter().map(|&v| occurrences(v, rows)).sum();
-            let denominator = vocabulary.len() as f64 + tokens;
-            let p: Vec<f64> = subset.iter().map(|&v| (1.0 + occurrences(v, rows)) / denominator).collect();
+            let everywhere: f64 = vocabulary.iter().map(|&v| occurrences(v, &all)).sum();
+            let p = |&v: &u32| match prior {
+                WordPrior::AddOne => (1.0 + occurrences(v, rows)) / (vocabulary.len() as f64 + tokens),
+                WordPrior::Weight(m) => (occurrences(v, rows) + m * occurrences(v, &all) / everywhere) / (tokens + m),
+            };
+            let p: Vec<f64> = subset.iter().map(p).collect();
             let sum: f64 = p.iter().sum();
             p.into_iter().map(|p| p / sum).collect()
         })
@@ -256,13 +275,13 @@ proptest! {
 
     #[test]
     fn running_value_is_that_of_the_definition(
-        documents in documents(), moves in prop::collection::vec(0usize..8, 0..40),
+        documents in documents(), moves in prop::collection::vec(0usize..8, 0..40), prior in prior(),
     ) {
         let counts = Counts::from_rows(&documents);
         let table = Contingency::of(&counts);
         prop_assume!(classes(&table) >= 2);
         let order = shuffled(&table, 0, 0);
-        let mut criterion = Bhattacharyya::cut(&table, 0).unwrap();
+        let mut criterion = Bhattacharyya::cut_with(&table, 0, prior).unwrap();
         let mut subset: Vec<u32> = Vec::new();
         for at in moves {
             let term = order[at % order.len()];
@@ -277,7 +296,7 @@ proptest! {
                 criterion.add(term);
                 predicted
             };
-            let expected = spec_value(&counts, &order, &subset);
+            let expected = spec_value_with(&counts, &order, &subset, prior);
             prop_assert!(close(criterion.value(), expected), "{subset:?}: {} {expected}", criterion.value());
             prop_assert!(close(predicted, expected), "{subset:?}: {predicted} {expected}");
             // The way here leaves no trace.
@@ -288,12 +307,14 @@ proptest! {
     }
 
     #[test]
-    fn bounds_never_change_the_choice(documents in documents(), seed in 0usize..1000, inside in 0usize..9) {
+    fn bounds_never_change_the_choice(
+        documents in documents(), seed in 0usize..1000, inside in 0usize..9, prior in prior(),
+    ) {
         let table = Contingency::of(&Counts::from_rows(&documents));
         prop_assume!(classes(&table) >= 2);
         let order = shuffled(&table, 0, seed);
         let (members, others) = order.split_at(inside.min(order.len()));
-        let mut fast = Bhattacharyya::cut(&table, 0).unwrap();
+        let mut fast = Bhattacharyya::cut_with(&table, 0, prior).unwrap();
         fast.set(members);
         let plain = Plain(fast.clone());
         let clock = Clock::start(&Budget::default(), &Silent).unwrap();

@@ -92,17 +92,18 @@ fn a_label_called_root_is_a_label() {
 }
 
 #[test]
-fn what_is_not_a_forest_is_refused_with_the_nodes_named() {
-    assert_eq!(
-        message("a\tb\nb\tc\nc\ta\n"),
-        "tree.tsv:3: the parents go in a circle: a → b → c → a; a taxonomy is a forest"
-    );
-    assert_eq!(message("x\tx\n"), "tree.tsv:1: the parents go in a circle: x → x; a taxonomy is a forest");
+fn circles_are_refused_and_several_parents_where_asked_to() {
+    let message = |text: &str| {
+        let refuse = TaxonomyOptions { parents: ParentPolicy::Refuse, ..TaxonomyOptions::default() };
+        Taxonomy::read(text.as_bytes(), "tree.tsv", &refuse).unwrap_err().to_string()
+    };
+    assert_eq!(message("a\tb\nb\tc\nc\ta\n"), "tree.tsv:3: the parents go in a circle: a → b → c → a");
+    assert_eq!(message("x\tx\n"), "tree.tsv:1: the parents go in a circle: x → x");
     let several = "p\t\nq\t\nx\tp\nx\tq\n";
     assert_eq!(
         message(several),
-        "tree.tsv:4: \"x\" has several parents: p (line 3) and q; a taxonomy is a forest; \
-         correct it, or take the first parent (the option `parent=first`)"
+        "tree.tsv:4: \"x\" has several parents: p (line 3) and q; take all of them (the option `parent=all`) or the first (the \
+         option `parent=first`)"
     );
     let first = TaxonomyOptions { parents: ParentPolicy::First, ..TaxonomyOptions::default() };
     let t = Taxonomy::read(several.as_bytes(), "-", &first).unwrap();
@@ -234,4 +235,91 @@ fn real_taxonomies() {
     assert_eq!((roots, rcv1.height()), (vec!["CCAT", "ECAT", "GCAT", "MCAT"], 4));
     let deep: Vec<&str> = rcv1.pipeline(rcv1.node("C1511").unwrap()).into_iter().map(|n| rcv1.id(n)).collect();
     assert_eq!(deep, ["CCAT", "C15", "C151", "C1511"]);
+}
+
+#[test]
+fn several_parents_give_the_union_of_ancestors() {
+    // d has the parents b and c, both below a; e hangs below d.
+    let text = "child\tparent\tname\na\t\tAll\nb\ta\t\nc\ta\t\nd\tb\t\nd\tc\t\ne\td\t\n";
+    let t = Taxonomy::read(text.as_bytes(), "t.tsv", &TaxonomyOptions::default()).unwrap();
+    let node = |id: &str| t.node(id).unwrap();
+    assert!(!t.is_forest());
+    assert_eq!(t.parents(node("d")), [node("b"), node("c")]);
+    assert_eq!(t.closure([node("e")]), [node("a"), node("b"), node("c"), node("d"), node("e")]);
+    assert_eq!(t.ancestors(node("e")).count(), 4);
+    assert_eq!(t.pipeline(node("e")), [node("a"), node("b"), node("d"), node("e")]);
+    assert!(t.is_within(node("e"), node("c")));
+    let place = |id: &str| t.top_down().iter().position(|&n| n == node(id)).unwrap();
+    assert!(place("c") < place("d") && place("b") < place("d") && place("d") < place("e"));
+    // Through records, JSON and a file it comes back the same.
+    let json = serde_json::to_string(&t).unwrap();
+    assert_eq!(serde_json::from_str::<Taxonomy>(&json).unwrap(), t);
+    let mut tsv = Vec::new();
+    t.write_tsv(&mut tsv).unwrap();
+    assert_eq!(Taxonomy::read(tsv.as_slice(), "t.tsv", &TaxonomyOptions::default()).unwrap(), t);
+    // Asked to, it refuses, or takes the first.
+    let with = |parents| TaxonomyOptions { parents, ..TaxonomyOptions::default() };
+    let refused = Taxonomy::read(text.as_bytes(), "t.tsv", &with(ParentPolicy::Refuse)).unwrap_err().to_string();
+    assert!(refused.contains("several parents: b (line 5) and c"), "{refused}");
+    let first = Taxonomy::read(text.as_bytes(), "t.tsv", &with(ParentPolicy::First)).unwrap();
+    assert!(first.is_forest() && first.closure([first.node("d").unwrap()]).len() == 3);
+    // A circle through a second parent is found.
+    let circle = Taxonomy::from_pairs(
+        [("a", Some("b")), ("b", Some("c")), ("b", Some("d")), ("d", Some("a"))],
+        ParentPolicy::All,
+    );
+    let circle = circle.unwrap_err().to_string();
+    assert!(circle.contains("in a circle") && circle.contains('d'), "{circle}");
+}
+
+#[test]
+fn thesauri_are_read_and_written() {
+    let turtle = r#"
+        @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+        @prefix : <http://example.org/> .
+        :animals a skos:Concept ; skos:prefLabel "Tiere"@de, "animals"@en ; skos:narrower :cats .
+        :pets a skos:Concept ; skos:prefLabel "pets" .
+        :cats a skos:Concept ; skos:prefLabel "cats"@en, "Katzen"@de ; skos:broader :pets ; skos:altLabel "kitties"@en .
+        :rest a skos:Concept ; skos:prefLabel "Rest  der\\tWelt"@de .
+    "#;
+    let open = |text: &str, name: &str| Taxonomy::read(text.as_bytes(), name, &TaxonomyOptions::default());
+    let t = open(turtle, "t.ttl").unwrap();
+    let node = |id: &str| t.node(&format!("http://example.org/{id}")).unwrap();
+    assert_eq!(t.len(), 4);
+    assert_eq!([t.name(node("animals")), t.name(node("pets")), t.name(node("cats"))], ["animals", "pets", "cats"]);
+    let mut parents = t.parents(node("cats")).to_vec();
+    parents.sort_unstable();
+    assert_eq!(parents, [node("animals"), node("pets")]);
+    let mut written = Vec::new();
+    t.write_turtle(&mut written).unwrap();
+    let again = open(std::str::from_utf8(&written).unwrap(), "again.ttl").unwrap();
+    assert_eq!(again, t);
+    let xml = r#"<?xml version="1.0"?>
+        <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:skos="http://www.w3.org/2004/02/skos/core#">
+          <skos:Concept rdf:about="http://example.org/animals"><skos:prefLabel xml:lang="en">animals</skos:prefLabel></skos:Concept>
+          <skos:Concept rdf:about="http://example.org/cats">
+            <skos:prefLabel xml:lang="en">cats</skos:prefLabel>
+            <skos:broader rdf:resource="http://example.org/animals"/>
+          </skos:Concept>
+        </rdf:RDF>"#;
+    let x = open(xml, "t.rdf").unwrap();
+    assert_eq!(x.len(), 2);
+    assert_eq!(x.parent(x.node("http://example.org/cats").unwrap()), x.node("http://example.org/animals"));
+    assert!(open("this is no turtle", "t.ttl").is_err());
+    assert!(open("<a xmlns='x'>", "t.rdf").is_err());
+    let empty = open("<http://a> <http://b> <http://c> .", "t.nt").unwrap_err().to_string();
+    assert!(empty.contains("no skos:Concept"), "{empty}");
+    let plain = Taxonomy::from_names(["a/b"], Separator::Auto).unwrap();
+    assert!(plain.write_turtle(Vec::new()).unwrap_err().to_string().contains("no IRI"));
+}
+
+/// A label that is called root, in either spelling, is a node like any other where a line says so.
+#[test]
+fn a_label_may_be_called_root() {
+    for name in ["root", "Root", "ROOT"] {
+        let text = format!("child\tparent\tname\n{name}\tplant\t\nplant\t\t\nhair\t{name}\t\n");
+        let t = Taxonomy::read(text.as_bytes(), "t.tsv", &TaxonomyOptions::default()).unwrap();
+        let node = |id: &str| t.node(id).unwrap();
+        assert_eq!(t.pipeline(node("hair")), [node("plant"), node(name), node("hair")]);
+    }
 }

@@ -295,6 +295,23 @@ fn imbalance_by_weight_and_by_sample() {
     let o = weighted.outcome(&[0.5; 3]);
     let (tp, fp, missed) = (o.true_positives as f64, o.false_positives as f64, o.false_negatives as f64);
     assert!((weighted.utility(Utility::F1, &[0.5; 3]) - 2.0 * tp / (2.0 * tp + 1.6 * fp + missed)).abs() < 1e-12);
+    // Held: real negatives up to the ratio, and weights only for what is missing then.
+    let half = table.held_to(Imbalance::power(1), 1).unwrap();
+    assert_eq!((kinds(&half), half.negative_weight()), ((200, 400), 1.0));
+    let held = table.held_to(eighth, 1).unwrap();
+    assert_eq!((&held, kinds(&held)), (&weighted, (200, 1000)));
+    // What is drawn for a ratio is among what is drawn for a larger one, and follows the seed.
+    let drawn = |t: &ScoreTable| -> Vec<Vec<u64>> {
+        let of = |d: usize| (0..3).map(|k| t.level(k)[d].to_bits()).collect();
+        (0..t.documents()).filter(|&d| !t.truth()[d]).map(of).collect()
+    };
+    let twice = drawn(&table.held_to(Imbalance::power(2), 1).unwrap());
+    assert!(drawn(&half).iter().all(|d| twice.contains(d)) && twice.len() == 800);
+    assert_eq!(half, table.held_to(Imbalance::power(1), 1).unwrap());
+    assert_ne!(half, table.held_to(Imbalance::power(1), 2).unwrap());
+    // One negative for a thousand positives: there is one, and it counts as the fifth that is asked for.
+    let one = table.held_to("1000:1".parse().unwrap(), 1).unwrap();
+    assert_eq!((kinds(&one), one.negative_weight()), ((200, 1), 0.2));
     // Rarer positives: the best reachable F1 falls (addis, table 2).
     let f1 = |exponent| {
         let table = table.weighted_to(Imbalance::power(exponent)).unwrap();
@@ -304,6 +321,25 @@ fn imbalance_by_weight_and_by_sample() {
     assert!(falling.windows(2).all(|w| w[0] > w[1]), "{falling:?}");
     let only_positives = ScoreTable::from_rows(&[(vec![0.5], true)]).unwrap();
     assert!(only_positives.weighted_to(eighth).unwrap_err().to_string().contains("all documents are positive"));
+    assert!(only_positives.held_to(eighth, 1).is_err());
+}
+
+/// ρ of addis 4, from the pseudo-code by hand: on two documents at 0.6 and 0.4, the first of them positive, raising the threshold of the last level from 0 gives
+/// F1 2/3 up to 0.4, 1 up to 0.6 and 0 above, where the repair ends: seven of ten steps.
+#[test]
+fn shares_of_the_grid() {
+    let table = ScoreTable::from_rows(&[(vec![0.6], true), (vec![0.4], false)]).unwrap();
+    let options = Options { step: Some(0.1), ..Options::default() };
+    let found = run(&table, Method::Tsa, &options);
+    assert_eq!(found.visited, [0.7]);
+    // Two levels, the upper one useless: the root is repaired once, up to where nothing is accepted; the other comes down from its best and goes
+    // no further than where F1 falls below 0.8 of it.
+    let table = ScoreTable::from_rows(&[(vec![1.0, 0.6], true), (vec![1.0, 0.4], false)]).unwrap();
+    let found = run(&table, Method::Tsa, &options);
+    assert_eq!(found.visited.len(), 2);
+    assert_eq!(found.visited[0], 1.0, "a useless level is raised to the end");
+    assert!(found.visited.iter().all(|share| (0.0..=1.0).contains(share)), "{:?}", found.visited);
+    assert!(run(&table, Method::Rbf, &Options::default()).visited.is_empty());
 }
 
 /// The same thresholds whatever the number of threads.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use tamis::hierarchy::pipeline::{Imbalance, Utility};
 use tamis::hierarchy::progressive::{Answers, NegativePolicy};
-use tamis::hierarchy::{GivenTaxonomy, ParentPolicy, TaxonomyOptions};
+use tamis::hierarchy::{GivenTaxonomy, Goal, ParentPolicy, TaxonomyOptions};
 use tamis::model::HierarchyOptions;
 
 /// Options for taxonomies.
@@ -13,9 +13,16 @@ use tamis::model::HierarchyOptions;
 #[command(next_help_heading = "Taxonomy")]
 pub(crate) struct HierarchyArgs {
     /// Taxonomy file (child, parent and name by line, or RCV1's), or `names`: labels are paths such as rec.sport.hockey
-    /// or a/b/c. A classifier is trained for each node, unless --threshold names a flat one.
+    /// or a/b/c. Classifiers along it and side by side are compared on held-out documents, and the better is taken.
     #[arg(long, value_name = "FILE|names")]
     taxonomy: Option<PathBuf>,
+    /// What answers are to be good at: exact (the right node), hf1 (hierarchical F1), f1 (of the labels as they are given) or cost
+    /// (by --costs); exact when not given where documents have one label, else hf1.
+    #[arg(long, value_name = "exact|hf1|f1|cost", requires = "taxonomy", value_parser = str::parse::<Goal>)]
+    goal: Option<Goal>,
+    /// Table of costs for --goal cost: answer, truth and cost by line, separated by tabs; * for every label, an answer - for none.
+    #[arg(long, value_name = "FILE", requires = "taxonomy")]
+    costs: Option<PathBuf>,
     /// What to do with a node that has several parents.
     #[arg(long, value_enum, default_value_t)]
     parent: Parent,
@@ -47,8 +54,10 @@ pub(crate) struct HierarchyArgs {
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(crate) enum Parent {
-    /// Refuse it, naming the node and its parents.
+    /// It has all of them, and the ancestors of all.
     #[default]
+    All,
+    /// Refuse it, naming the node and its parents.
     Refuse,
     /// Take the first that the file names.
     First,
@@ -70,6 +79,9 @@ impl HierarchyArgs {
             least_utility: self.least_utility,
             imbalance: self.imbalance,
             answers: self.answers,
+            // A table of costs is there to be used.
+            goal: self.goal.or(self.costs.as_ref().map(|_| Goal::Cost)),
+            costs: self.costs.clone(),
         }
     }
 }
@@ -77,6 +89,7 @@ impl HierarchyArgs {
 /// A taxonomy file, or `names`.
 pub(crate) fn taxonomy(path: &Path, parent: Parent) -> tamis::Result<GivenTaxonomy> {
     let parents = match parent {
+        Parent::All => ParentPolicy::All,
         Parent::Refuse => ParentPolicy::Refuse,
         Parent::First => ParentPolicy::First,
     };

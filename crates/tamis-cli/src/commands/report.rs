@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tamis::report::save_figures;
-use tamis::study::{Digest, Record, report, write_csv, write_parquet};
+use tamis::study::{Digest, Numbers, Record, report, write_csv, write_parquet};
 
 use crate::global::Global;
-use crate::output::{Rows, stdout, trimmed};
+use crate::output::stdout;
 
 /// Build the report of a study again from its rows: page, plots, CSV and Parquet.
 #[derive(clap::Args)]
@@ -20,9 +20,9 @@ pub(crate) struct Args {
     png: bool,
 }
 
-pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<()> {
     let digest = write_report(&args.folder, args.png)?;
-    print_digest(&digest, &args.folder, global)
+    print_digest(&digest, &args.folder)
 }
 
 /// Writes everything that follows from rows.
@@ -31,28 +31,21 @@ pub(super) fn write_report(folder: &Path, png: bool) -> anyhow::Result<Digest> {
     let (page, digest) = report(&record)?;
     page.save(folder.join("report.html"))?;
     save_figures(&page, folder.join("figures"), png)?;
+    Numbers::of(&record).save(folder.join("numbers.json"))?;
     write_csv(&record.rows, folder.join("rows.csv"))?;
     write_parquet(&record.rows, folder.join("rows.parquet"))?;
     Ok(digest)
 }
 
 /// Says what came out.
-pub(super) fn print_digest(digest: &Digest, folder: &Path, global: &Global) -> anyhow::Result<()> {
+pub(super) fn print_digest(digest: &Digest, folder: &Path) -> anyhow::Result<()> {
     let mut out = stdout();
     for (heading, sentences) in &digest.winners {
         writeln!(out, "{heading}\n  {}\n", sentences.join("\n  "))?;
     }
-    if !digest.findings.is_empty() {
-        let mut rows = Rows::new(["the paper", "", "here"]);
-        for finding in &digest.findings {
-            let verdict = match finding.confirmed {
-                Some(true) => "seen again:",
-                Some(false) => "not seen:",
-                None => "not tested:",
-            };
-            rows.push([finding.paper.as_str(), verdict, finding.ours.as_str()]);
-        }
-        writeln!(out, "{}\n", trimmed(&rows.table(global)))?;
+    for finding in &digest.findings {
+        writeln!(out, "{} {}: {}", finding.key, finding.verdict, finding.paper)?;
+        writeln!(out, "  here: {}\n  rule: {}\n", finding.ours, finding.rule)?;
     }
     for warning in &digest.warnings {
         writeln!(out, "Note: {warning}.")?;

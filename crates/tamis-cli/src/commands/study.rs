@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use tamis::hierarchy::{GivenTaxonomy, TaxonomyOptions};
 use tamis::study::{
-    BUILT_IN, BuiltIn, Estimate, Folder, Grid, Material, Plan, Record, StudyCorpus, estimate, run as run_plan,
+    BUILT_IN, BuiltIn, Estimate, Folder, Grid, Material, Plan, Record, StudyCorpus, claims, estimate, run as run_plan,
 };
 
 use super::report::{print_digest, write_report};
@@ -99,7 +99,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     }
     drop(rows);
     let digest = write_report(&folder, args.png)?;
-    print_digest(&digest, &folder, global)
+    print_digest(&digest, &folder)
 }
 
 fn list(global: &Global) -> anyhow::Result<()> {
@@ -135,6 +135,9 @@ fn dry_run(
     if let Some(seconds) = seconds {
         let more = if searches { ", and the searches, whose length nobody knows beforehand" } else { "" };
         say("time", format!("about {} on {} threads{more}", duration(seconds), rayon::current_num_threads()))?;
+    }
+    for (claim, rule) in claims(plan) {
+        say(claim.key, format!("{}\n                 {rule}", claim.paper))?;
     }
     out.flush()?;
     Ok(())

@@ -6,10 +6,11 @@ use std::str::FromStr;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::arguments;
+use super::arguments::{arguments, number, spelled};
 use super::linear::finish;
 use super::{Linear, LinearParts, Outputs, Problem, Query, Scored, Scratch, Weighter, Weighting, Weights};
 use crate::counts::Csr;
+use crate::features::WordPrior;
 use crate::{Error, Result};
 
 /// What the classes are.
@@ -24,20 +25,23 @@ pub enum BayesMulti {
     Ovr,
 }
 
-/// Options of Bayes. Its name is `bayes` or `bayes(multi=ovr)`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Options of Bayes. Its name is `bayes`, `bayes(multi=ovr)` or `bayes(prior=100)`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BayesOptions {
     /// What the classes are.
     pub multi: BayesMulti,
+    /// Weight `m` of word priors (method 5); without one, every word has one more occurrence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prior: Option<f64>,
 }
 
 impl fmt::Display for BayesOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.multi {
-            BayesMulti::Joint => "bayes",
-            BayesMulti::Ovr => "bayes(multi=ovr)",
-        })
+        let prior = self.prior.unwrap_or_default();
+        let arguments: [(&str, &dyn fmt::Display, bool); 2] =
+            [("multi", &"ovr", self.multi == BayesMulti::Joint), ("prior", &prior, self.prior.is_none())];
+        f.write_str(&spelled("bayes", &arguments))
     }
 }
 
@@ -46,27 +50,34 @@ impl FromStr for BayesOptions {
 
     fn from_str(text: &str) -> Result<Self> {
         let mut options = Self::default();
-        for (_, value) in arguments(text, "bayes", &["multi"])? {
-            options.multi = match value {
-                "joint" => BayesMulti::Joint,
-                "ovr" => BayesMulti::Ovr,
-                _ => return Err(Error::unknown("way of using classes", value, ["joint", "ovr"])),
-            };
+        for (key, value) in arguments(text, "bayes", &["multi", "prior"])? {
+            match (key, value) {
+                ("multi", "joint") => options.multi = BayesMulti::Joint,
+                ("multi", "ovr") => options.multi = BayesMulti::Ovr,
+                ("multi", _) => return Err(Error::unknown("way of using classes", value, ["joint", "ovr"])),
+                _ => options.prior = Some(number(key, value)?),
+            }
         }
+        options.check()?;
         Ok(options)
     }
 }
 
 impl BayesOptions {
+    fn check(&self) -> Result<()> {
+        self.prior.map_or(Ok(WordPrior::AddOne), |m| WordPrior::Weight(m).check()).map(|_| ())
+    }
+
     /// Fits all features of a problem.
     ///
     /// `P(w|c) = (1 + N_wc)/(V + Σ_w N_wc)` over the `V` features, `P(c) = (1 + n_c)/Σ_c(1 + n_c)`; a document with several
     /// labels counts in each of them, and as often as its weight says. One-vs-rest: the same with the two classes "has the label" and "has not". Labels
-    /// without a training document take no part.
+    /// without a training document take no part. With word priors `P(w|c) = (N_wc + m·P(w)) / Σ_w (N_wc + m·P(w))`, `P(w)` being the share of `w` among all tokens of the
+    /// training documents: what the estimate over all words is when only the selected ones are looked at.
     pub fn fit(&self, problem: &Problem) -> Result<Linear> {
         let tables = Tables::count(*self, problem)?;
         let features = problem.features();
-        let every = tables.every(&tables.totals_at(&[features])[0], features);
+        let every = tables.every(&tables.totals_at(&[features])[0]);
         Linear::from_parts(LinearParts {
             labels: problem.labels(),
             weighter: tables.weighter,
@@ -85,36 +96,41 @@ impl BayesOptions {
         }
         let tables = Tables::count(*self, problem)?;
         let sizes: Vec<usize> = sizes.iter().map(|&s| s.min(problem.features())).collect();
-        let every = tables.totals_at(&sizes).iter().zip(&sizes).map(|(t, &s)| tables.every(t, s)).collect();
+        let every = tables.totals_at(&sizes).iter().map(|t| tables.every(t)).collect();
         Ok(BayesSweep { tables, sizes, every })
     }
 }
 
 /// Occurrences and logarithms, from which every size follows. The log of a smoothed probability is a sum of two: one of
-/// the term's count, which no other term changes, and one of the class total, which grows from size to size.
+/// the term's count, which no other term changes, and one of the class total, which grows from size to size. With `α_w` occurrences of a feature more (1, or
+/// `m·P(w)`), `log(α_w + N) = log α_w + log(1 + N/α_w)`, of which the first part is the same for all classes and drops out.
 #[derive(Debug, Clone)]
 struct Tables {
     weighter: Weighter,
     outputs: Outputs,
     bias: Vec<f64>,
-    /// Features × outputs. Joint: `log(1 + N_wc)`. One-vs-rest: `log(1 + N_wc) − log(1 + N_w − N_wc) + log(1 + N_w)`. Both are 0
-    /// when term and label never meet.
+    /// Features × outputs, `N` in parts of `α_w`. Joint: `log(1 + N_wc)`. One-vs-rest: `log(1 + N_wc) − log(1 + N_w − N_wc) + log(1 + N_w)`.
+    /// Both are 0 when term and label never meet.
     weights: Csr<f64>,
     /// One-vs-rest: `−log(1 + N_w)` for each feature. Joint: none.
     common: Vec<f64>,
+    /// `α_w` of each feature.
+    more: Vec<f64>,
     /// `N_wc`, features × outputs, and `N_w`: the class totals of a size are sums over its features.
     occurrences: Csr<f64>,
     feature_totals: Vec<f64>,
 }
 
-/// Occurrences of the features of a size in each class, and in all documents.
+/// Occurrences of the features of a size in each class, and in all documents, and `Σ α_w`.
 struct Totals {
     classes: Vec<f64>,
     all: f64,
+    more: f64,
 }
 
 impl Tables {
     fn count(options: BayesOptions, problem: &Problem) -> Result<Self> {
+        options.check()?;
         let problem = &*problem.counted()?;
         let members = problem.assignments.transpose();
         let labels: Vec<u32> =
@@ -143,14 +159,27 @@ impl Tables {
         let n = weight(&mut (0..problem.documents()));
         let of_label = |&l: &u32| weight(&mut members.row_indices(l as usize).iter().map(|&row| row as usize));
         let n_c: Vec<f64> = labels.iter().map(of_label).collect();
+        let tokens: f64 =
+            (0..problem.documents()).map(|row| problem.weight(row) * f64::from(problem.lengths[row])).sum();
+        let more: Vec<f64> = match options.prior {
+            None => vec![1.0; features],
+            Some(m) => feature_totals.iter().map(|total| m * total / tokens.max(1.0)).collect(),
+        };
         // Whole numbers stay exact; of weights that are none, rounding may leave a little less than nothing.
-        let log1 = |count: f64| (1.0 + count.max(0.0)).ln();
+        let log1 = |feature: usize, count: f64| {
+            // A feature that no document has is met nowhere.
+            if more[feature] == 0.0 { 0.0 } else { (1.0 + count.max(0.0) / more[feature]).ln() }
+        };
         let (outputs, bias, weights, common);
         match options.multi {
             BayesMulti::Joint => {
                 let all = (n_c.iter().sum::<f64>() + labels.len() as f64).ln();
                 bias = n_c.iter().map(|n_c| (1.0 + n_c).ln() - all).collect();
-                weights = occurrences.map_values(log1);
+                let mut logs = Csr::new(labels.len());
+                for feature in 0..features {
+                    logs.push_row(occurrences.row(feature).map(|(o, count)| (o, log1(feature, count))));
+                }
+                weights = logs;
                 common = Vec::new();
                 outputs = Outputs::Posteriors(labels);
             }
@@ -159,42 +188,47 @@ impl Tables {
                 let mut odds = Csr::new(labels.len());
                 for (feature, &total) in feature_totals.iter().enumerate() {
                     let row = occurrences.row(feature);
-                    odds.push_row(row.map(|(o, count)| (o, log1(count) - log1(total - count) + log1(total))));
+                    odds.push_row(row.map(|(o, count)| {
+                        (o, log1(feature, count) - log1(feature, total - count) + log1(feature, total))
+                    }));
                 }
                 weights = odds;
-                common = feature_totals.iter().map(|&total| -log1(total)).collect();
+                common = feature_totals.iter().enumerate().map(|(feature, &total)| -log1(feature, total)).collect();
                 outputs = Outputs::Odds(labels);
             }
         }
         let weighter = Weighter::fit(Weighting::Tf, problem);
-        // A feature that no training document has still is one of the V: it weighs like any other that a class lacks.
-        let weighter = Weighter::from_parts(Weighting::Tf, vec![1.0; features], weighter.mean_length())?;
-        Ok(Self { weighter, outputs, bias, weights, common, occurrences, feature_totals })
+        // A feature that no training document has still is one of the V: it weighs like any other that a class lacks. Word priors know nothing of
+        // it, and leave it out.
+        let factors = more.iter().map(|more| f64::from(u8::from(*more > 0.0))).collect();
+        let weighter = Weighter::from_parts(Weighting::Tf, factors, weighter.mean_length())?;
+        Ok(Self { weighter, outputs, bias, weights, common, more, occurrences, feature_totals })
     }
 
     /// The totals of each size; sizes ascend.
     fn totals_at(&self, sizes: &[usize]) -> Vec<Totals> {
         let mut classes = vec![0.0; self.outputs.len()];
-        let (mut all, mut done) = (0.0, 0);
+        let (mut all, mut more, mut done) = (0.0, 0.0, 0);
         let mut found = Vec::with_capacity(sizes.len());
         for &size in sizes {
             for feature in done..size {
                 self.occurrences.row(feature).for_each(|(o, count)| classes[o as usize] += count);
                 all += self.feature_totals[feature];
+                more += self.more[feature];
             }
             done = done.max(size);
-            found.push(Totals { classes: classes.clone(), all });
+            found.push(Totals { classes: classes.clone(), all, more });
         }
         found
     }
 
-    /// What every token of a selected feature adds to each output: `−log(V + Σ N)`, less that of the other class for
+    /// What every token of a selected feature adds to each output: `−log(Σ α + Σ N)`, less that of the other class for
     /// one-vs-rest.
-    fn every(&self, totals: &Totals, size: usize) -> Vec<f64> {
-        if size == 0 {
+    fn every(&self, totals: &Totals) -> Vec<f64> {
+        if totals.more == 0.0 {
             return vec![0.0; self.outputs.len()];
         }
-        let log = |total: f64| (size as f64 + total.max(0.0)).ln();
+        let log = |total: f64| (totals.more + total.max(0.0)).ln();
         let odds = matches!(self.outputs, Outputs::Odds(_));
         totals
             .classes
@@ -244,12 +278,15 @@ impl BayesSweep {
         ranked: &mut Vec<Scored>,
         mut each: impl FnMut(usize, &[Scored]),
     ) {
-        let Tables { weights, outputs, bias, common, .. } = &self.tables;
+        let Tables { weights, outputs, bias, common, more, .. } = &self.tables;
         let mut sums = vec![0.0; outputs.len()];
         let (mut total, mut shared) = (0.0, 0.0);
         let mut entries = document.features.iter().zip(document.counts).peekable();
         for (place, (&size, every)) in self.sizes.iter().zip(&self.every).enumerate() {
             while let Some((&feature, &count)) = entries.next_if(|(f, _)| (**f as usize) < size) {
+                if more[feature as usize] == 0.0 {
+                    continue;
+                }
                 let value = f64::from(count);
                 for (output, weight) in weights.row(feature as usize) {
                     sums[output as usize] += value * weight;

@@ -4,6 +4,7 @@ pub mod bayes;
 pub mod linear;
 pub mod logistic;
 pub mod svm;
+pub mod tree;
 pub mod vector;
 
 mod arguments;
@@ -22,6 +23,7 @@ pub use logistic::{LogisticFit, LogisticOptions};
 pub use problem::{Problem, Query};
 pub use spec::{ClassifierSpec, Fitted, rank_documents};
 pub use svm::{Duals, SvmFit, SvmOptions};
+pub use tree::{LabelTrees, TreeOptions};
 pub use vector::{Vectors, Weighter, Weighting};
 
 /// A label with its score: one place of a ranked list.
@@ -49,6 +51,8 @@ pub struct Scratch {
     pub(crate) sums: Vec<f64>,
     /// What neighbours need.
     pub(crate) knn: knn::KnnMemory,
+    /// What label trees need.
+    pub(crate) tree: tree::TreeMemory,
 }
 
 /// A fitted classifier: it ranks labels; thresholds decide (method 7, 9).

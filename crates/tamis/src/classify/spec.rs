@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::svm::Solution;
 use super::{
-    BayesOptions, Classifier, Knn, KnnOptions, Linear, LogisticOptions, Problem, Query, Scored, Scratch, Similarity,
-    SvmOptions,
+    BayesOptions, Classifier, Knn, KnnOptions, LabelTrees, Linear, LogisticOptions, Problem, Query, Scored, Scratch,
+    Similarity, SvmOptions, TreeOptions,
 };
 use crate::registry::Row;
 use crate::{Error, Progress, Result};
@@ -25,11 +25,13 @@ pub enum ClassifierSpec {
     Svm(SvmOptions),
     /// `logistic`.
     Logistic(LogisticOptions),
+    /// `tree(svm)`.
+    Tree(TreeOptions),
 }
 
 impl ClassifierSpec {
     /// All classifiers, for lists and help.
-    pub const ROWS: [Row; 5] = [
+    pub const ROWS: [Row; 6] = [
         Row {
             name: "svm",
             example: "svm(c=1,loss=squared,multi=ovr)",
@@ -47,16 +49,24 @@ impl ClassifierSpec {
             source: "method 7; Lin, Weng & Keerthi 2008",
         },
         Row {
+            name: "tree",
+            example: "tree(svm,trees=3,leaf=100,beam=10,prune=0.1)",
+            what: "Label trees for thousands of labels: an svm at each node, probabilities multiplied along the path, a few trees averaged; \
+                   by=means (like labels together), taxonomy, flat, or several of them as in flat+taxonomy.",
+            formula: "",
+            source: "method 7; Prabhu et al. 2018",
+        },
+        Row {
             name: "bayes",
             example: "bayes(multi=ovr)",
-            what: "Multinomial Bayes with add-one smoothing; multi=ovr decides each label by itself.",
+            what: "Multinomial Bayes with add-one smoothing, or word priors with prior=100; multi=ovr decides each label by itself.",
             formula: "",
             source: "novovicova 5.3; method 7",
         },
         Row {
             name: "knn",
             example: "knn(100)",
-            what: "The k nearest training documents by Okapi similarity; labels score the sum.",
+            what: "The k nearest training documents by Okapi similarity; labels score the sum. unit=10000 for svmlight values read as weights.",
             formula: "",
             source: "olsson 6.1; method 7",
         },
@@ -90,6 +100,7 @@ impl ClassifierSpec {
                 let fit = options.fit(problem, progress)?;
                 (Fitted::Linear(fit.model), fit.solutions.into_iter().map(Solution::from).collect())
             }
+            Self::Tree(options) => (Fitted::Trees(options.fit(problem, progress)?), Vec::new()),
         })
     }
 }
@@ -128,11 +139,16 @@ impl fmt::Display for ClassifierSpec {
                     Similarity::Okapi => ("knn", KnnOptions::KNN),
                     Similarity::Cosine => ("wknn", KnnOptions::WKNN),
                 };
-                if *options == default { f.write_str(name) } else { write!(f, "{name}({})", options.k) }
+                match (options.k == default.k, options.unit) {
+                    (true, 1) => f.write_str(name),
+                    (false, 1) => write!(f, "{name}({})", options.k),
+                    (_, unit) => write!(f, "{name}({},unit={unit})", options.k),
+                }
             }
             Self::Bayes(options) => options.fmt(f),
             Self::Svm(options) => options.fmt(f),
             Self::Logistic(options) => options.fmt(f),
+            Self::Tree(options) => options.fmt(f),
         }
     }
 }
@@ -148,6 +164,7 @@ impl FromStr for ClassifierSpec {
             "bayes" => text.parse().map(Self::Bayes),
             "svm" => text.parse().map(Self::Svm),
             "logistic" => text.parse().map(Self::Logistic),
+            "tree" => text.parse().map(Self::Tree),
             _ => Err(Error::unknown("classifier", name, Self::ROWS.iter().map(|row| row.name))),
         }
     }
@@ -155,13 +172,27 @@ impl FromStr for ClassifierSpec {
 
 fn neighbours(text: &str, default: KnnOptions) -> Result<ClassifierSpec> {
     let Some((_, rest)) = text.split_once('(') else { return Ok(ClassifierSpec::Knn(default)) };
-    let inside = rest.strip_suffix(')').map(|s| s.trim().trim_start_matches("k="));
-    match inside.and_then(|s| s.parse::<usize>().ok()) {
-        Some(0) | None => {
-            Err(Error::invalid("knn", text, "the number of neighbours is a whole number from 1, as in knn(100)"))
+    let wrong = |reason| Err(Error::invalid("knn", text, reason));
+    let Some(inside) = rest.trim_end().strip_suffix(')') else { return wrong("expected ) at the end") };
+    let mut options = default;
+    for argument in inside.split(',').map(str::trim) {
+        if let Some(unit) = argument.strip_prefix("unit=") {
+            options.unit = match unit.trim().parse() {
+                Ok(unit @ 1..) if default.similarity == Similarity::Okapi => unit,
+                _ => {
+                    return wrong(
+                        "what counts as one occurrence is a whole number from 1, as in knn(unit=10000); wknn has none",
+                    );
+                }
+            };
+        } else {
+            options.k = match argument.trim_start_matches("k=").trim().parse() {
+                Ok(k @ 1..) => k,
+                _ => return wrong("the number of neighbours is a whole number from 1, as in knn(100)"),
+            };
         }
-        Some(k) => Ok(ClassifierSpec::Knn(KnnOptions { k, ..default })),
     }
+    Ok(ClassifierSpec::Knn(options))
 }
 
 impl Serialize for ClassifierSpec {
@@ -188,6 +219,8 @@ pub enum Fitted {
     },
     /// Bayes, SVM or logistic regression.
     Linear(Linear),
+    /// Label trees.
+    Trees(LabelTrees),
 }
 
 impl Classifier for Fitted {
@@ -195,6 +228,7 @@ impl Classifier for Fitted {
         match self {
             Self::Knn { model, .. } => model.labels(),
             Self::Linear(model) => model.labels(),
+            Self::Trees(model) => model.labels(),
         }
     }
 
@@ -202,6 +236,7 @@ impl Classifier for Fitted {
         match self {
             Self::Knn { model, .. } => model.rank(document, scratch, ranked),
             Self::Linear(model) => model.rank(document, scratch, ranked),
+            Self::Trees(model) => model.rank(document, scratch, ranked),
         }
     }
 }
@@ -215,6 +250,8 @@ mod tests {
         for name in [
             "knn",
             "knn(5)",
+            "knn(100,unit=10000)",
+            "bayes(prior=100)",
             "wknn",
             "wknn(7)",
             "bayes",
@@ -222,6 +259,8 @@ mod tests {
             "svm",
             "svm(c=0.1,loss=hinge)",
             "logistic(c=3)",
+            "tree(svm)",
+            "tree(svm(c=0.3),by=flat+taxonomy)",
         ] {
             assert_eq!(name.parse::<ClassifierSpec>().unwrap().to_string(), name);
         }
@@ -230,6 +269,10 @@ mod tests {
             assert!(row.example.parse::<ClassifierSpec>().is_ok(), "{}", row.example);
         }
         assert!("knn(0)".parse::<ClassifierSpec>().is_err());
+        assert_eq!("knn(unit=10000)".parse::<ClassifierSpec>().unwrap().to_string(), "knn(100,unit=10000)");
+        for wrong in ["knn(unit=0)", "knn(unit=x)", "wknn(unit=5)", "knn(5", "knn(k=)"] {
+            assert!(wrong.parse::<ClassifierSpec>().is_err(), "{wrong}");
+        }
         assert!("smv".parse::<ClassifierSpec>().unwrap_err().to_string().contains("did you mean svm"));
     }
 }

@@ -5,8 +5,8 @@
 use rayon::prelude::*;
 
 use super::{
-    BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Linear, Nested, Problem, Scored, Scratch,
-    SvmOptions, SweepPlace,
+    BayesOptions, Classifier, ClassifierSpec, KnnOptions, KnnSweep, Nested, Problem, Scored, Scratch, SvmOptions,
+    SweepPlace,
 };
 use crate::counts::Counts;
 use crate::{Error, Progress, Result, Stoppable};
@@ -149,6 +149,16 @@ pub(crate) fn sweep<G: Gather>(
             }
             Ok(())
         }
+        ClassifierSpec::Tree(options) => {
+            for (number, selection) in selections.iter().enumerate() {
+                let walk = Walk { task, number, selection, gather, progress };
+                walk.run(&mut merge, |train, each| {
+                    let mut sizes = selection.sizes.iter();
+                    sizes.try_for_each(|&size| each(&options.fit_size(train, size, &Stoppable(progress))?))
+                })?;
+            }
+            Ok(())
+        }
         ClassifierSpec::Logistic(options) => {
             for (number, selection) in selections.iter().enumerate() {
                 let walk = Walk { task, number, selection, gather, progress };
@@ -228,7 +238,7 @@ struct Walk<'a, G> {
 }
 
 /// Takes the model of the next size.
-type Each<'a> = dyn FnMut(&Linear) -> Result<()> + 'a;
+type Each<'a> = dyn FnMut(&dyn Classifier) -> Result<()> + 'a;
 
 impl<G: Gather> Walk<'_, G> {
     /// `fit` fits the training documents for each size (or whatever else is tried) in turn and hands over the models.

@@ -29,6 +29,11 @@ pub trait Batches: Send {
     fn fields(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// How many labels there are, where that is known before anything is read.
+    fn labels(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// Some consecutive documents of a corpus, not yet parsed.
@@ -105,6 +110,10 @@ impl Batches for Peeked {
 
     fn fields(&self) -> Vec<String> {
         self.rest.fields()
+    }
+
+    fn labels(&self) -> Option<usize> {
+        self.rest.labels()
     }
 
     fn on_error(&self) -> OnError {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::annif;
 use super::blocks::utf16;
 use super::dialect::known;
 use super::fields::{part_of, quoted};
@@ -31,6 +32,8 @@ pub(crate) enum Folder {
     Labels(Vec<Found>),
     /// Plain texts, each a document.
     Texts(Vec<Found>),
+    /// Plain texts with lists of their subjects beside them.
+    Subjects(Vec<Found>),
 }
 
 /// The format that the ending of a name says, compression aside.
@@ -99,6 +102,9 @@ fn by_content(head: &[u8], prefix: &str) -> Look {
         return Look::Surely(SvmLight);
     }
     let has_names = |delimiter: char| names_fields(line, delimiter);
+    if annif::is_line(line) && !has_names('\t') {
+        return Look::Surely(Format::Annif);
+    }
     if start.starts_with("sep=") || has_names(';') || has_names('|') {
         return Look::Maybe(Csv);
     }
@@ -178,6 +184,10 @@ pub(crate) fn of_source(source: &mut Source, options: &ReadOptions) -> Result<Fo
             _ => Format::Text,
         });
     }
+    // Nothing else is written so, and its files are called like any other of tabs.
+    if look == Look::Surely(Format::Annif) && named == Format::Tsv {
+        return Ok(Format::Annif);
+    }
     let fits = match (named, look) {
         (_, Look::Surely(seen)) | (Format::Tsv, Look::Maybe(seen)) => seen == named,
         // What stands between the fields is found out.
@@ -216,6 +226,7 @@ pub(crate) fn of_folder(root: &Path, from: Option<Format>, prefix: &str) -> Resu
     match from {
         Some(Format::Folders) => return Ok(Folder::Labels(found)),
         Some(Format::Text) => return Ok(Folder::Texts(found)),
+        None | Some(Format::Annif) if annif::is_folder(&found) => return Ok(Folder::Subjects(found)),
         _ => {}
     }
     let nothing = |what: &str| Err(Error::malformed_file(root, what.to_owned()));

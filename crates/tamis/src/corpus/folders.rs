@@ -3,6 +3,7 @@
 //! Top folders `train` (or `training`) and `test` give the parts. A folder within a label folder is a label of its own,
 //! named by the path (`sport/tennis`). Files at the top, and names that begin with a dot, are passed over.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ pub(crate) struct DocumentFile {
     /// The path below the corpus folder, with `/` on every system.
     pub(crate) id: String,
     /// None for a plain text.
-    pub(crate) label: Option<String>,
+    pub(crate) labels: Vec<String>,
     pub(crate) part: Option<Part>,
     pub(crate) bytes: u64,
 }
@@ -93,7 +94,7 @@ pub(crate) fn documents(found: Vec<Found>) -> Vec<DocumentFile> {
         }
         let part = if parted { part_of(&below[0]).ok().flatten() } else { None };
         let label = below[above_labels..below.len() - 1].join("/");
-        documents.push(DocumentFile { path, id: below.join("/"), label: Some(label), part, bytes });
+        documents.push(DocumentFile { path, id: below.join("/"), labels: vec![label], part, bytes });
     }
     if at_the_top > 0 && !documents.is_empty() {
         tracing::info!("{at_the_top} files outside any label folder are passed over");
@@ -103,8 +104,13 @@ pub(crate) fn documents(found: Vec<Found>) -> Vec<DocumentFile> {
 
 /// The documents of a folder of plain texts.
 pub(crate) fn texts(found: Vec<Found>) -> Vec<DocumentFile> {
-    let text =
-        |Found { path, below, bytes }| DocumentFile { path, id: below.join("/"), label: None, part: None, bytes };
+    let text = |Found { path, below, bytes }| DocumentFile {
+        path,
+        id: below.join("/"),
+        labels: Vec::new(),
+        part: None,
+        bytes,
+    };
     found.into_iter().map(text).collect()
 }
 
@@ -141,6 +147,13 @@ impl Files {
 }
 
 impl FolderFiles {
+    /// How many labels there are.
+    pub(crate) fn labels(&self) -> usize {
+        let labels: BTreeSet<&str> =
+            self.documents.iter().flat_map(|file| file.labels.iter().map(String::as_str)).collect();
+        labels.len()
+    }
+
     /// The decompressed content. Files are small and many, so the usual case is one read without buffers between.
     fn read_bytes(&self, file: &DocumentFile) -> Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(self.limit.min(file.bytes as usize) + 1);
@@ -190,7 +203,7 @@ impl Batch for Files {
             let document = self.reading.read(file).map(|text| Document {
                 id: file.id.as_str().into(),
                 body: Body::Text(text.into()),
-                labels: file.label.as_deref().map(Into::into).into_iter().collect(),
+                labels: file.labels.iter().map(|label| label.as_str().into()).collect(),
                 part: file.part,
                 date: None,
                 weight: None,

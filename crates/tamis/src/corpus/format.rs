@@ -34,6 +34,8 @@ pub enum Format {
     FastText,
     /// Multi-domain sentiment reviews.
     Review,
+    /// Annif's: a text and `<uri>` subjects in each line, or texts with their subjects beside them.
+    Annif,
 }
 
 /// What is known of a format.
@@ -51,7 +53,7 @@ pub struct FormatSpec {
 
 impl Format {
     /// All formats, in the order they are listed to people.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Jsonl,
         Self::Csv,
         Self::Tsv,
@@ -64,6 +66,7 @@ impl Format {
         Self::SvmLight,
         Self::FastText,
         Self::Review,
+        Self::Annif,
     ];
 
     /// The row of the format in the table.
@@ -112,6 +115,12 @@ impl Format {
                 true,
             ),
             Self::FastText => ("fasttext", &["ft", "fasttext"], "labels as __label__x words, then the text", true),
+            Self::Annif => (
+                "annif",
+                &[],
+                "Annif's: a text, a tab and <uri> subjects in each line; or a folder of .txt files with .key or .tsv files of subjects",
+                true,
+            ),
             Self::Review => ("review", &["review"], "multi-domain sentiment reviews (pseudo-XML)", false),
         };
         FormatSpec { name, endings, description, written }

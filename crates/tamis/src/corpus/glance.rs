@@ -1,5 +1,6 @@
 //! A look at the beginning of a corpus: what it is written in.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::{Batches, Body, Part, Peeked};
@@ -14,6 +15,9 @@ pub struct Glance {
     text: String,
     /// Bytes and documents, where there was no more than was measured for.
     measured: Option<(usize, usize)>,
+    /// Documents and distinct labels that were looked at; of labels all, where the corpus knows them.
+    documents: usize,
+    labels: usize,
 }
 
 impl Glance {
@@ -22,12 +26,16 @@ impl Glance {
     pub fn of(source: Box<dyn Batches>) -> Result<(Box<dyn Batches>, Self)> {
         let (source, _) = Peeked::new(source)?;
         let mut glance = Self::default();
+        let mut labels = BTreeSet::new();
         source.visit_last(&mut |document| {
             if let Ok(document) = document {
                 glance.add(&document.body);
+                glance.documents += 1;
+                labels.extend(document.labels.iter().map(|label| label.as_ref().to_owned()));
             }
             if glance.text.len() < ENOUGH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
+        glance.labels = source.labels().unwrap_or(labels.len());
         Ok((Box::new(source), glance))
     }
 
@@ -65,7 +73,7 @@ impl Glance {
 
     /// Of a text at hand.
     pub fn of_text(text: &str) -> Self {
-        Self { text: text.to_owned(), measured: None }
+        Self { text: text.to_owned(), documents: 1, ..Self::default() }
     }
 
     /// Whether the texts are no more than was measured for; not known where nobody measured.
@@ -76,6 +84,16 @@ impl Glance {
     /// Mean bytes of a document that is not empty, where all were measured.
     pub fn mean_bytes(&self) -> Option<usize> {
         self.measured.map(|(bytes, documents)| bytes / documents.max(1))
+    }
+
+    /// Distinct labels that were seen.
+    pub fn labels(&self) -> usize {
+        self.labels
+    }
+
+    /// Mean bytes of the documents that were looked at.
+    pub fn glanced_bytes(&self) -> usize {
+        self.text.len() / self.documents.max(1)
     }
 
     fn add(&mut self, body: &Body<'_>) {

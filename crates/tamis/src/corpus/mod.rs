@@ -2,6 +2,7 @@
 
 pub mod synth;
 
+mod annif;
 mod batch;
 mod blocks;
 mod choose;
@@ -19,6 +20,7 @@ mod format;
 mod glance;
 mod in_order;
 mod jsonl;
+mod ltc;
 mod lyrl;
 mod open;
 mod options;
@@ -49,7 +51,7 @@ pub use reader::Corpus;
 pub use reuters::{ReutersLabels, ReutersOptions, ReutersSplit, Unused};
 pub use review::ReviewLabels;
 pub use source::Encoding;
-pub use svmlight::Values;
+pub use svmlight::{Values, WEIGHT_UNIT};
 pub use tally::{Skipped, Tally};
 pub(crate) use write::Output;
 pub use write::{WriteOptions, Writer};

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use super::annif;
 use super::blocks::FileContext;
 use super::detect::{self, Folder, Listed};
 use super::folders::{self, DocumentFile};
@@ -57,7 +58,13 @@ pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
         // A text is read as a file of a folder is.
         for (file, id) in listed.drain(..).zip(names.iter()) {
             let bytes = std::fs::metadata(&file.path).map_or(0, |data| data.len());
-            documents.push(DocumentFile { path: file.path, id: id.clone(), label: None, part: file.part, bytes });
+            documents.push(DocumentFile {
+                path: file.path,
+                id: id.clone(),
+                labels: Vec::new(),
+                part: file.part,
+                bytes,
+            });
         }
     }
     let context = |(file, name): (Listed, String)| FileContext {
@@ -130,6 +137,15 @@ impl Opening<'_> {
                         for document in &mut documents {
                             document.id.insert_str(0, &format!("{root}/"));
                         }
+                    }
+                    self.documents.append(&mut documents);
+                }
+                Folder::Subjects(found) => {
+                    self.agree(Format::Annif, path)?;
+                    let root = path.file_name().filter(|_| several).map(|n| n.to_string_lossy().into_owned());
+                    let mut documents = annif::documents(found)?;
+                    for (document, root) in documents.iter_mut().zip(std::iter::repeat(&root)) {
+                        document.id.insert_str(0, &root.as_ref().map(|r| format!("{r}/")).unwrap_or_default());
                     }
                     self.documents.append(&mut documents);
                 }

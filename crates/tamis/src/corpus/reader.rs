@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::annif::Annif;
 use super::blocks::{Block, Blocks, FileContext, Lines, Parse, Parsed, Piece};
 use super::csv::Csv;
 use super::cut::Cut;
@@ -245,6 +246,10 @@ impl Batches for FolderReader {
         }))
     }
 
+    fn labels(&self) -> Option<usize> {
+        Some(self.shared.folders.labels())
+    }
+
     fn on_error(&self) -> OnError {
         self.shared.options.on_error
     }
@@ -328,9 +333,13 @@ fn look_at_keys(shared: &Shared, file: &FileContext, block: &[u8], keys: &mut Ve
 fn begin(shared: &Shared, file: &FileContext, once: Option<Source>) -> Result<Current> {
     let options = &shared.options;
     let cut = |dialect: Dialect| match shared.format {
-        Format::Jsonl | Format::SvmLight | Format::FastText | Format::Folders | Format::Lines | Format::Parquet => {
-            Cut::Lines
-        }
+        Format::Jsonl
+        | Format::SvmLight
+        | Format::FastText
+        | Format::Annif
+        | Format::Folders
+        | Format::Lines
+        | Format::Parquet => Cut::Lines,
         Format::Text => Cut::Never,
         Format::Csv | Format::Tsv => Cut::Csv { delimiter: dialect.delimiter, quotes: dialect.quotes },
         Format::Reuters => Cut::Before(reuters::START),
@@ -367,8 +376,9 @@ fn parser_of(shared: &Shared, file: FileContext, dialect: Dialect, first: &mut B
         Format::Review => Arc::new(Reviews::new(file, options.review_labels)),
         Format::SvmLight => {
             let terms = svmlight::read_terms(&file.path, first.bytes())?;
-            Arc::new(Lines(SvmLight::new(file, options.values, terms, first)))
+            Arc::new(Lines(SvmLight::new(file, options, terms, first)?))
         }
+        Format::Annif => Arc::new(Lines(Annif(file))),
         Format::FastText => Arc::new(Lines(FastText::new(file, &options.label_prefix))),
         Format::Jsonl | Format::Folders | Format::Parquet => Arc::new(Lines(Jsonl::new(file, &options.fields))),
     })

@@ -1,7 +1,8 @@
 //! svmlight lines: label names separated by commas, then `term:value` pairs; `#` begins a comment.
 //!
-//! Values that are whole numbers from 1 are counts. Weights (tf·idf and the like) cannot be turned back into counts, so
-//! they say only that a term is present.
+//! Values that are whole numbers from 1 are counts. Weights say only that a term is present, unless the reader is told what they are:
+//! `ltc` weights (normalised log-tf·idf, as RCV1-v2 has) are turned back into counts, and any weights can be taken as they are, in parts of
+//! [`WEIGHT_UNIT`].
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -9,8 +10,9 @@ use std::sync::Arc;
 
 use super::blocks::{Block, FileContext, ParseLine};
 use super::fields::{quoted, tidy_labels};
+use super::ltc::Ltc;
 use super::source::Source;
-use super::{Body, Document};
+use super::{Body, Document, ReadOptions};
 use crate::named::named;
 use crate::{Error, Result};
 
@@ -25,12 +27,27 @@ named! {
         Counts = "counts",
         /// A term with a value above 0 occurs once.
         Presence = "presence",
+        /// Normalised log-tf·idf weights, from which the counts are recovered; needs a file that can be read twice.
+        Ltc = "ltc",
+        /// Weights as they are, in parts of 10,000 of an occurrence: `knn(unit=10000)` takes them so.
+        Weights = "weights",
     }
+}
+
+/// What a weight of 1 counts, when values are taken as weights.
+pub const WEIGHT_UNIT: u32 = 10_000;
+
+/// What values become.
+enum Meaning {
+    Counts,
+    Presence,
+    Ltc(Ltc),
+    Weights,
 }
 
 pub(crate) struct SvmLight {
     context: FileContext,
-    counts: bool,
+    meaning: Meaning,
     /// Names of the terms by number from 1, when there is a file of them.
     terms: Option<Arc<[String]>>,
 }
@@ -92,18 +109,29 @@ pub(crate) fn read_terms(path: &Path, first: &[u8]) -> Result<Option<Arc<[String
 }
 
 impl SvmLight {
-    pub(crate) fn new(context: FileContext, values: Values, terms: Option<Arc<[String]>>, first: &Block) -> Self {
-        let counts = match values {
-            Values::Counts => true,
-            Values::Presence => false,
+    pub(crate) fn new(
+        context: FileContext,
+        options: &ReadOptions,
+        terms: Option<Arc<[String]>>,
+        first: &Block,
+    ) -> Result<Self> {
+        let meaning = match options.values {
+            Values::Counts => Meaning::Counts,
+            Values::Presence => Meaning::Presence,
+            Values::Weights => Meaning::Weights,
+            Values::Ltc => Meaning::Ltc(solve(&context.path, options)?),
             Values::Auto => {
                 let counts = all_counts(first.bytes());
-                let meaning = if counts { "counts (whole numbers)" } else { "weights: each term counts once" };
+                let meaning = if counts {
+                    "counts (whole numbers)"
+                } else {
+                    "weights: each term counts once; the option `values=ltc` recovers counts from normalised log-tf·idf"
+                };
                 tracing::info!("{}: values are read as {meaning}", context.path.display());
-                counts
+                if counts { Meaning::Counts } else { Meaning::Presence }
             }
         };
-        Self { context, counts, terms }
+        Ok(Self { context, meaning, terms })
     }
 
     fn term<'a>(&self, number: u64, term: &'a str) -> Result<Cow<'a, str>> {
@@ -117,23 +145,57 @@ impl SvmLight {
     }
 
     fn count(&self, number: u64, pair: &str, value: &str) -> Result<u32> {
-        let error = |what: &str| Err(self.context.error(number, format!("{}: {what}", quoted(pair))));
-        if let (true, Ok(count)) = (self.counts, value.parse::<u32>()) {
+        let counts = matches!(self.meaning, Meaning::Counts);
+        if let (true, Ok(count)) = (counts, value.parse::<u32>()) {
             return Ok(count);
         }
-        if !self.counts && is_plainly_positive(value) {
+        if matches!(self.meaning, Meaning::Presence) && is_plainly_positive(value) {
             return Ok(1);
         }
-        match value.parse::<f64>() {
-            Err(_) => error("expected term:value with a number as value"),
-            Ok(x) if !x.is_finite() || x < 0.0 => error("a value must be a finite number, 0 or more"),
-            Ok(x) if !self.counts => Ok(u32::from(x > 0.0)),
-            Ok(x) if x.fract() == 0.0 && x <= f64::from(u32::MAX) => Ok(x as u32),
-            Ok(_) => error(
+        let x = self.weight(number, pair, value)?;
+        let error = |what: &str| Err(self.context.error(number, format!("{}: {what}", quoted(pair))));
+        match self.meaning {
+            Meaning::Presence | Meaning::Ltc(_) => Ok(u32::from(x > 0.0)),
+            Meaning::Weights if x > f64::from(u32::MAX / WEIGHT_UNIT) => error("a weight is at most 429,496"),
+            // A weight that is there is never lost by rounding.
+            Meaning::Weights if x > 0.0 => Ok(((x * f64::from(WEIGHT_UNIT)).round() as u32).max(1)),
+            Meaning::Weights => Ok(0),
+            Meaning::Counts if x.fract() == 0.0 && x <= f64::from(u32::MAX) => Ok(x as u32),
+            Meaning::Counts => error(
                 "not a whole number, though the values are read as counts; weights need the option `values=presence`",
             ),
         }
     }
+
+    fn weight(&self, number: u64, pair: &str, value: &str) -> Result<f64> {
+        let error = |what: &str| Err(self.context.error(number, format!("{}: {what}", quoted(pair))));
+        match value.parse::<f64>() {
+            Err(_) => error("expected term:value with a number as value"),
+            Ok(x) if !x.is_finite() || x < 0.0 => error("a value must be a finite number, 0 or more"),
+            Ok(x) => Ok(x),
+        }
+    }
+}
+
+/// A file whose weights are solved is in memory once, as text, while that is done.
+const MAX_SOLVED_BYTES: usize = 4 << 30;
+
+fn solve(path: &Path, options: &ReadOptions) -> Result<Ltc> {
+    if !path.is_file() {
+        return Err(Error::malformed_file(
+            path,
+            "counts are recovered from all documents together, which needs a file and no stream (the option `values=ltc`)",
+        ));
+    }
+    let bytes = Source::open(path, options.encoding)?.read_all(MAX_SOLVED_BYTES)?;
+    let text = String::from_utf8(bytes).map_err(|_| Error::malformed_file(path, "not UTF-8"))?;
+    let solved = Ltc::solve(path, &text)?;
+    tracing::info!(
+        "{}: counts recovered from ltc weights, which leave {:.1e} in the median",
+        path.display(),
+        solved.left
+    );
+    Ok(solved)
 }
 
 /// Whether a value is digits and at most one point, not all zero: most weights are, and need not be computed.
@@ -188,6 +250,7 @@ impl ParseLine for SvmLight {
             words.next();
         }
         let mut counts = Vec::new();
+        let mut weights = Vec::new();
         for pair in words {
             let Some((term, value)) = pair.rsplit_once(':').filter(|(term, _)| !term.is_empty()) else {
                 let reason = format!("{}: expected term:value; labels stand first, joined by commas", quoted(pair));
@@ -196,8 +259,17 @@ impl ParseLine for SvmLight {
             if term == "qid" {
                 continue;
             }
+            if let Meaning::Ltc(_) = self.meaning {
+                weights.push((term, self.weight(number, pair, value)?));
+                continue;
+            }
             let count = self.count(number, pair, value)?;
             if count > 0 {
+                counts.push((self.term(number, term)?, count));
+            }
+        }
+        if let Meaning::Ltc(ltc) = &self.meaning {
+            for (&(term, _), count) in weights.iter().zip(ltc.counts(&weights)).filter(|(_, count)| *count > 0) {
                 counts.push((self.term(number, term)?, count));
             }
         }

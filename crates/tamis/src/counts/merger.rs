@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use super::counter::{CountOptions, Pruned};
 use super::interner::Interner;
-use super::names::{Names, sorted};
+use super::lexicon::{Sorted, Terms, sorted_terms};
+use super::names::sorted;
 use super::tally::{Rows, Tallied};
 use super::{Contingency, Counts, Csr, Vocabulary};
 use crate::corpus::{Part, Skipped};
@@ -31,29 +32,57 @@ const REFUSED: u32 = u32::MAX - 1;
 /// Bytes that a name takes beside its text: its end, its place in the table and its number.
 const NAME_BYTES: usize = size_of::<usize>() + 9 + 4;
 
-/// What the merge knows of a worker's numbering.
+/// What the merge knows of a worker's terms.
 #[derive(Default)]
 struct Translation {
-    /// All names announced, so that a pruned term that comes back can be numbered anew.
-    names: Names,
+    /// All terms announced, so that a pruned one that comes back can be numbered anew.
+    terms: Terms,
     shared: Vec<u32>,
-    /// How many names were put into the shared numbering as they came, the first ones.
+    /// How many were put into the shared numbering as they came, the first ones.
     settled: usize,
+    /// Bytes of their names.
+    settled_bytes: usize,
+    /// Where names are spelled.
+    name: String,
 }
 
 impl Translation {
-    fn announce(&mut self, names: &Names) {
-        self.names.append(names);
-        self.shared.resize(self.names.len(), UNKNOWN);
+    fn announce(&mut self, terms: &Terms) {
+        self.terms.append(terms);
+        self.shared.resize(self.terms.len(), UNKNOWN);
     }
 
-    /// Gives all names shared numbers.
-    fn settle(&mut self, shared: &mut Interner) {
-        for id in self.settled..self.names.len() {
-            self.shared[id] = shared.intern(self.names.get(id as u32));
-        }
-        self.settled = self.names.len();
+    /// The name of a term.
+    fn name(&mut self, id: u32) -> &str {
+        self.name.clear();
+        self.terms.write(id, &mut self.name);
+        &self.name
     }
+
+    /// Gives all terms shared numbers.
+    fn settle(&mut self, shared: &mut Interner) {
+        for id in self.settled..self.terms.len() {
+            self.shared[id] = shared.intern(self.name(id as u32));
+        }
+        self.settled = self.terms.len();
+        self.settled_bytes = self.terms.text_bytes();
+    }
+
+    /// The shared number of a term; of a vocabulary's own terms alone, where there is one.
+    fn number(&mut self, id: u32, shared: &mut Interner, vocabulary: Option<&Vocabulary>) -> Option<u32> {
+        if self.shared[id as usize] == UNKNOWN {
+            let name = self.name(id);
+            let wanted = vocabulary.is_none_or(|vocabulary| vocabulary.id(name).is_some());
+            self.shared[id as usize] = if wanted { shared.intern(name) } else { REFUSED };
+        }
+        Some(self.shared[id as usize]).filter(|&number| number != REFUSED)
+    }
+}
+
+/// A worker's labels in the shared numbers.
+#[derive(Default)]
+struct Labels {
+    shared: Vec<u32>,
 }
 
 /// Whose numbers a batch is in.
@@ -75,7 +104,7 @@ pub(super) struct Merger {
     mode: Mode,
     vocabulary: Option<Arc<Vocabulary>>,
     terms: Vec<Translation>,
-    labels: Vec<Translation>,
+    labels: Vec<Labels>,
     term_names: Interner,
     label_names: Interner,
     batches: Vec<(Numbers, Rows)>,
@@ -156,7 +185,7 @@ impl Merger {
             translate_at_once: options.vocabulary.is_some(),
             vocabulary: options.vocabulary.clone(),
             terms: (0..threads).map(|_| Translation::default()).collect(),
-            labels: (0..threads).map(|_| Translation::default()).collect(),
+            labels: (0..threads).map(|_| Labels::default()).collect(),
             term_names: Interner::default(),
             label_names: Interner::default(),
             batches: Vec::new(),
@@ -182,22 +211,20 @@ impl Merger {
         let worker = batch.worker;
         self.add_rows(worker, &batch.new_terms, batch.rows);
         let labels = &mut self.labels[worker];
-        labels.announce(&batch.new_labels);
+        // Labels are few: they get their shared numbers at once.
+        let new = (0..batch.new_labels.len() as u32).map(|id| self.label_names.intern(batch.new_labels.get(id)));
+        labels.shared.extend(new);
         let mut start = 0;
         for &end in &batch.label_ends {
-            for &label in &batch.labels[start..end] {
-                if labels.shared[label as usize] == UNKNOWN {
-                    labels.shared[label as usize] = self.label_names.intern(labels.names.get(label));
-                }
-                self.label_indices.push(labels.shared[label as usize]);
-            }
+            let numbers = batch.labels[start..end].iter().map(|&label| labels.shared[label as usize]);
+            self.label_indices.extend(numbers);
             self.label_offsets.push(self.label_indices.len());
             start = end;
         }
         if batch.last_before_clear {
             self.settle(|numbers| numbers == Numbers::Worker(worker));
             self.terms[worker] = Translation::default();
-            self.labels[worker] = Translation::default();
+            self.labels[worker] = Labels::default();
         }
         self.lengths.extend(batch.lengths);
         self.skipped.append(batch.skipped);
@@ -240,25 +267,13 @@ impl Merger {
         Err(Error::invalid("memory", format!("{} MB", self.memory >> 20), reason))
     }
 
-    fn add_rows(&mut self, worker: usize, new_terms: &Names, mut rows: Rows) {
+    fn add_rows(&mut self, worker: usize, new_terms: &Terms, mut rows: Rows) {
         let Self { terms, term_names, vocabulary, .. } = self;
         let translation = &mut terms[worker];
         translation.announce(new_terms);
         let mut numbers = Numbers::Worker(worker);
         if self.translate_at_once {
-            rows = rows.map(|term| {
-                let shared = translation.shared[term as usize];
-                let shared = if shared == UNKNOWN {
-                    let name = translation.names.get(term);
-                    let wanted = vocabulary.as_ref().is_none_or(|v| v.id(name).is_some());
-                    let shared = if wanted { term_names.intern(name) } else { REFUSED };
-                    translation.shared[term as usize] = shared;
-                    shared
-                } else {
-                    shared
-                };
-                (shared != REFUSED).then_some(shared)
-            });
+            rows = rows.map(|term| translation.number(term, term_names, vocabulary.as_deref()));
             numbers = Numbers::Shared;
         }
         self.entries += rows.entries();
@@ -291,8 +306,8 @@ impl Merger {
     fn outgrows(&mut self, fixed: usize, bound: usize) -> bool {
         if !self.translate_at_once {
             // Names that several workers know count several times: what is small enough like that is small enough.
-            let names = self.terms.iter().map(|t| t.names.len() - t.settled).sum();
-            let text = self.terms.iter().map(|t| t.names.text_bytes(t.settled)).sum();
+            let names = self.terms.iter().map(|t| t.terms.len() - t.settled).sum();
+            let text = self.terms.iter().map(|t| t.terms.text_bytes() - t.settled_bytes).sum();
             if fixed + self.row_bytes(names, text) <= bound {
                 return false;
             }
@@ -323,10 +338,9 @@ impl Merger {
         self.label_indices.clear();
         self.label_offsets = vec![0];
         self.term_names.clear();
-        self.label_names.clear();
         self.entries = 0;
         self.documents = 0;
-        for translation in self.terms.iter_mut().chain(&mut self.labels) {
+        for translation in &mut self.terms {
             translation.shared.iter_mut().filter(|s| **s < REFUSED).for_each(|s| *s = UNKNOWN);
         }
         // Workers do not announce again what they announced before.
@@ -349,17 +363,13 @@ impl Merger {
     /// Batches → terms in order, and the matrix: terms move to their places and rows are sorted, in parallel over batches.
     fn matrix(&mut self) -> (Vocabulary, Csr<u32>) {
         let batches = std::mem::take(&mut self.batches);
-        // Shared names first, then those that only their worker knows; of these, all are in its batches.
-        let mut lists = vec![(self.term_names.names(), 0)];
+        // Shared names first, then those of the workers, whose batches may be in their numbers.
+        let shared = Terms::of(self.term_names.names());
+        let mut lists = vec![&shared];
         if !self.translate_at_once {
-            lists.extend(self.terms.iter().map(|t| (&t.names, t.settled)));
+            lists.extend(self.terms.iter().map(|t| &t.terms));
         }
-        let (vocabulary, mut places) = sorted(&lists);
-        let own = places.split_off(1);
-        let place = places.remove(0);
-        let places: Vec<Vec<u32>> = (self.terms.iter().zip(own))
-            .map(|(t, own)| t.shared[..t.settled].iter().map(|&s| place[s as usize]).chain(own).collect())
-            .collect();
+        let Sorted { vocabulary, places, collided } = sorted_terms(&lists);
         let columns = vocabulary.len();
         let mut offsets = Vec::with_capacity(self.documents + 1);
         offsets.push(0);
@@ -380,8 +390,8 @@ impl Merger {
         assert!(rest_i.is_empty(), "rows have fewer entries than were added");
         work.into_par_iter().for_each_init(Sorter::default, |sorter, (numbers, rows, indices, values)| {
             let place = match numbers {
-                Numbers::Worker(worker) => places[worker].as_slice(),
-                Numbers::Shared => &place,
+                Numbers::Worker(worker) => &places[1 + worker],
+                Numbers::Shared => &places[0],
             };
             let mut start = 0;
             for (row, &size) in rows.sizes().iter().enumerate() {
@@ -397,7 +407,8 @@ impl Merger {
             indices.set_len(self.entries);
             values.set_len(self.entries);
         }
-        (vocabulary, Csr::trusted(columns, offsets, indices, values))
+        let matrix = Csr::trusted(columns, offsets, indices, values);
+        (vocabulary, if collided { added_up(&matrix) } else { matrix })
     }
 
     /// Adds the rows so far to the contingency and forgets them; prunes the contingency when it outgrows the bound.
@@ -423,6 +434,23 @@ impl Merger {
         self.pruned.short_by = self.pruned.short_by.min(u32::try_from(total.documents()).unwrap_or(u32::MAX));
         self.folded = Some(total);
     }
+}
+
+/// The same matrix with entries of the same column added up: two terms had the same name.
+fn added_up(matrix: &Csr<u32>) -> Csr<u32> {
+    let mut out = Csr::new(matrix.columns());
+    let mut entries: Vec<(u32, u32)> = Vec::new();
+    for row in 0..matrix.rows() {
+        entries.clear();
+        for (column, count) in matrix.row(row) {
+            match entries.last_mut() {
+                Some((last, sum)) if *last == column => *sum = sum.saturating_add(count),
+                _ => entries.push((column, count)),
+            }
+        }
+        out.push_row(entries.iter().copied());
+    }
+    out
 }
 
 /// Weights of documents; none where no document has one.

@@ -6,6 +6,7 @@ mod csr;
 mod file;
 mod folds;
 mod interner;
+mod lexicon;
 mod merger;
 mod names;
 mod parting;
@@ -24,7 +25,7 @@ pub use counter::{CountOptions, CountReport, Counted, Pruned, count, count_conti
 pub use csr::Csr;
 pub use file::CountsFile;
 pub use folds::CrossValidation;
-pub(crate) use interner::Interner;
+pub(crate) use lexicon::Lexicon;
 pub use parting::{PartBy, Parting};
 pub use split::{Split, SplitPlan};
 pub use summary::{Duplicates, LabelSize, Spread, Summary};

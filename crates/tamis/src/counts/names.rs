@@ -5,10 +5,10 @@ use rayon::prelude::*;
 use super::Vocabulary;
 
 /// A list of names that only grows. All share one string, so a new name costs no allocation.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
-    text: String,
-    ends: Vec<usize>,
+    pub(super) text: String,
+    pub(super) ends: Vec<usize>,
 }
 
 impl Names {
@@ -17,6 +17,12 @@ impl Names {
         self.text.push_str(name);
         self.ends.push(self.text.len());
         self.ends.len() as u32 - 1
+    }
+
+    /// Makes room for so many bytes in so many names.
+    pub(super) fn reserve(&mut self, bytes: usize, names: usize) {
+        self.text.reserve(bytes);
+        self.ends.reserve(names);
     }
 
     /// Adds all names of another list.

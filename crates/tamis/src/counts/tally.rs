@@ -1,6 +1,7 @@
 //! One worker's share of counting: documents → rows in the worker's own numbers.
 
 use super::interner::Interner;
+use super::lexicon::Terms;
 use super::names::Names;
 use crate::Result;
 use crate::corpus::{Document, Part, Skipped};
@@ -119,7 +120,7 @@ pub(super) struct Tallied {
     pub(super) dates: Vec<Option<String>>,
     pub(super) weights: Vec<Option<f64>>,
     pub(super) fingerprints: Vec<u64>,
-    pub(super) new_terms: Names,
+    pub(super) new_terms: Terms,
     pub(super) new_labels: Names,
     pub(super) skipped: Skipped,
     /// The worker starts its numbers from 0 again after this batch.
@@ -249,9 +250,7 @@ impl Worker {
 
     /// Ends a batch: names that are new since the last one go with it.
     pub(super) fn announce(&mut self, out: &mut Tallied) {
-        for id in self.announced_terms..self.analyzer.terms() {
-            out.new_terms.push(self.analyzer.term(id as u32));
-        }
+        out.new_terms = self.analyzer.lexicon().since(self.announced_terms);
         for id in self.announced_labels..self.labels.len() {
             out.new_labels.push(self.labels.name(id as u32));
         }

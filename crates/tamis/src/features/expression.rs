@@ -4,6 +4,7 @@
 //! selector    := what [ "@" level ]                  terms with df ≤ level are cut before scoring; inside wins
 //! what        := score                               chi2max, ig, bnsavg, orsum
 //!              | "wfo" [pool] "(" λ | "auto" ")"     wfo(0.3), wfoavg(0.5), wfo(auto)
+//!              | "ib" "(" m ")"                      ib(100): word priors of weight m instead of add-one
 //!              | combination "(" selector "," selector … ")"         lr(chi2max,chi2avg@5)
 //!              | weighted "(" w "*" selector "," w "*" selector … ")"  wr(0.7*chi2max,0.3*ig)
 //!              | "os" "(" selector [ "," depth ] ")" os(ib), os(chi2max,2)
@@ -19,7 +20,7 @@
 use std::ops::{Deref, DerefMut};
 use std::str::FromStr;
 
-use super::registry::{Formula, LAMBDA_RANGE, Lambda, Score};
+use super::registry::{Formula, LAMBDA_RANGE, Lambda, PRIOR_RANGE, Score, WordPrior};
 use super::search::Strategy;
 use super::selector::{Combination, Kind, SEARCH_HAS_NO_RANKING, Selector, WEIGHT_RANGE};
 use crate::cursor::Cursor;
@@ -92,6 +93,14 @@ impl Parser<'_> {
     }
 
     fn score(&mut self, score: Score) -> Result<Selector> {
+        if matches!(score.formula(), Formula::Ib(_)) && self.eat('(') {
+            self.blanks();
+            let at = self.at;
+            let m = self.number(PRIOR_RANGE)?;
+            let prior = WordPrior::Weight(m).check().map_err(|_| self.error_at(at, PRIOR_RANGE))?;
+            self.expect(')', || "expected ')' after the weight of word priors".to_owned())?;
+            return Score::new(Formula::Ib(prior), None).map(Selector::score);
+        }
         let Formula::Wfo(_) = score.formula() else {
             self.blanks();
             if self.rest().starts_with('(') {

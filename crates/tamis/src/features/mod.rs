@@ -36,6 +36,6 @@ mod subset;
 pub use lambda::{Evaluate, FoldLambda, LambdaOptions, LearnedLambda, learn_lambda};
 pub use rank::rank_all;
 pub use ranking::{Prefix, Ranking};
-pub use registry::{Formula, Lambda, Needs, Pool, Score, Spec};
+pub use registry::{Formula, Lambda, Needs, Pool, Score, Spec, WordPrior};
 pub use selector::{Combination, CombinationSpec, Combine, Kind, Search, Selector};
 pub use size::Size;

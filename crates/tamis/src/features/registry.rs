@@ -21,7 +21,7 @@ pub enum Formula {
     /// Information gain, presence only.
     IgPresence,
     /// Individual Bhattacharyya distance.
-    Ib,
+    Ib(WordPrior),
     /// χ² statistic.
     Chi2,
     /// Pointwise mutual information.
@@ -88,6 +88,28 @@ impl fmt::Display for Lambda {
     }
 }
 
+/// How probabilities of words in a class are estimated from `N_vc` occurrences among `N_c` (method 5).
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum WordPrior {
+    /// `(1 + N_vc) / (V + N_c)`: one more occurrence of each of the `V` words.
+    #[default]
+    AddOne,
+    /// `(N_vc + m·P(v)) / (N_c + m)`: `m` more occurrences, divided between words as they are in all documents.
+    Weight(f64),
+}
+
+pub(crate) const PRIOR_RANGE: &str = "the weight of word priors is a number above 0, such as 100";
+
+impl WordPrior {
+    /// Refuses a weight that gives no probabilities.
+    pub(crate) fn check(self) -> Result<Self> {
+        match self {
+            Self::Weight(m) if !(m.is_finite() && m > 0.0) => Err(Error::invalid("word prior", m, PRIOR_RANGE)),
+            fine => Ok(fine),
+        }
+    }
+}
+
 /// How the scores of a term for each label become one score (method 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -135,7 +157,7 @@ pub(crate) enum Function {
     /// A sum over labels, of which those not met are given together, by n, df and their documents.
     Parts { met: fn(Cell) -> f64, unmet: fn(f64, f64, f64) -> f64 },
     /// From the occurrences in pairs of classes.
-    Pairs,
+    Pairs(WordPrior),
 }
 
 /// What a corpus must have for a formula to say anything.
@@ -189,7 +211,7 @@ impl Formula {
         Self::Wllr,
         Self::Wfo(Lambda::Auto),
         Self::Or,
-        Self::Ib,
+        Self::Ib(WordPrior::AddOne),
         Self::Gini,
         Self::Acc,
         Self::Acc2,
@@ -228,9 +250,9 @@ impl Formula {
             Self::IgPresence => row("ig-presence", "information gain of presence (expected cross entropy)",
                 "Σ P(c,t) log( P(c,t) / (P(c) P(t)) )", "novovicova eq. 1; Mladenić & Grobelnik 1999", Contrast, None,
                 Function::Parts { met: information::ig_presence_part, unmet: |_, _, _| 0.0 }),
-            Self::Ib => row("ib", "individual Bhattacharyya distance",
-                "Σ_{j<k} P_j P_k · −log( √(p_j p_k) + √((1−p_j)(1−p_k)) ), p = (1 + N_tc) / (V + N_c)",
-                "novovicova 4.1, eq. 4", TwoLabels, None, Function::Pairs),
+            Self::Ib(prior) => row("ib", "individual Bhattacharyya distance",
+                "Σ_{j<k} P_j P_k · −log( √(p_j p_k) + √((1−p_j)(1−p_k)) ), p = (1 + N_tc) / (V + N_c); ib(m): p = (N_tc + m·P(t)) / (N_c + m)",
+                "novovicova 4.1, eq. 4", TwoLabels, None, Function::Pairs(prior)),
             Self::Chi2 => row("chi2", "χ² statistic", "n (ad − cb)² / ((a+c)(b+d)(a+b)(c+d))",
                 "olsson 3.3; li 3.4; Yang & Pedersen 1997", Contrast, None, cell!(association::chi2)),
             Self::Mi => row("mi", "pointwise mutual information", "−log(1 + b/a) − log P(c); ½ for an a or b of 0",
@@ -290,7 +312,7 @@ impl Formula {
             Function::Cell { one, .. } => Some(one(cell)),
             Function::Wfo(Lambda::Fixed(lambda)) => Some(odds::wfo(lambda, cell)),
             Function::Wfo(Lambda::Auto) => Some(odds::wfo(0.5, cell)),
-            Function::Frequency | Function::Parts { .. } | Function::Pairs => None,
+            Function::Frequency | Function::Parts { .. } | Function::Pairs(_) => None,
         }
     }
 }
@@ -310,6 +332,9 @@ impl Score {
             && !(0.0..=1.0).contains(&lambda)
         {
             return Err(Error::invalid("λ of wfo", lambda, LAMBDA_RANGE));
+        }
+        if let Formula::Ib(prior) = formula {
+            prior.check()?;
         }
         let pool = match (formula.is_per_label(), pool) {
             (true, Some(pool)) => Some(pool),
@@ -373,6 +398,7 @@ impl fmt::Display for Score {
         f.write_str(&self.name())?;
         match self.formula {
             Formula::Wfo(lambda) => write!(f, "({lambda})"),
+            Formula::Ib(WordPrior::Weight(m)) => write!(f, "({m})"),
             _ => Ok(()),
         }
     }

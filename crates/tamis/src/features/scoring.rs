@@ -272,7 +272,7 @@ impl ScoringPlan {
             match formula.spec().function {
                 Function::Frequency => plan.frequency.push(at),
                 Function::Parts { met, unmet } => plan.parts.push(PartsPlan { leaf: at, met, unmet }),
-                Function::Pairs => plan.pairs.push((at, leaf.cut, Bhattacharyya::new(table, leaf.cut))),
+                Function::Pairs(prior) => plan.pairs.push((at, leaf.cut, Bhattacharyya::new(table, leaf.cut, prior))),
                 Function::Cell { .. } | Function::Wfo(_) => {
                     let pool = leaf.score.pool().unwrap_or(Pool::Max);
                     if let Some(same) = formulas.iter().position(|f| *f == formula) {
@@ -333,7 +333,11 @@ impl ScoringPlan {
                 out[leaf].scores.push(f64::from(df));
             }
             for (leaf, cut, distance) in &self.pairs {
-                let score = if df > *cut { distance.score(labels, meetings, &mut angles) } else { 0.0 };
+                let score = if df > *cut {
+                    distance.score(frame.table.occurrences()[term as usize], labels, meetings, &mut angles)
+                } else {
+                    0.0
+                };
                 out[*leaf].scores.push(score);
             }
         }

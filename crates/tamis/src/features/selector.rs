@@ -279,7 +279,7 @@ impl Selector {
     /// Whether a part of it looks at how often a term occurs in documents; most only look at whether it does.
     pub fn needs_occurrences(&self) -> bool {
         match &self.kind {
-            Kind::Score(score) => score.formula() == Formula::Ib,
+            Kind::Score(score) => matches!(score.formula(), Formula::Ib(_)),
             Kind::Combine(combine) => combine.inputs.iter().any(Self::needs_occurrences),
             Kind::Search(_) => true,
         }

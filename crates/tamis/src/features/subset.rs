@@ -1,7 +1,7 @@
 //! Expressions that search: `os(ib)`, `sfs(ib)` … run for a size.
 
 use super::search::{Bhattacharyya, Budget, Found};
-use super::{Ranking, Selector};
+use super::{Formula, Kind, Ranking, Selector, WordPrior};
 use crate::counts::Contingency;
 use crate::{Error, Progress, Result};
 
@@ -22,7 +22,15 @@ impl Selector {
             return Err(Error::invalid("size", size, "a subset has at least one term"));
         }
         let start = search.start().clone().under_cut(self.cut()).rank(table)?;
-        let mut criterion = Bhattacharyya::cut(table, self.lowest_cut())?;
+        // The criterion estimates probabilities as the start does.
+        let prior = match search.start().kind() {
+            Kind::Score(score) => match score.formula() {
+                Formula::Ib(prior) => prior,
+                _ => WordPrior::AddOne,
+            },
+            _ => WordPrior::AddOne,
+        };
+        let mut criterion = Bhattacharyya::cut_with(table, self.lowest_cut(), prior)?;
         let found = search.strategy().search(&mut criterion, start.terms(), size, *budget, progress)?;
         let mut member = vec![false; table.terms()];
         found.terms.iter().for_each(|&t| member[t as usize] = true);

@@ -4,6 +4,8 @@ pub mod pipeline;
 pub mod progressive;
 
 mod taxonomy;
+mod worth;
 
 pub use progressive::{ProgressiveMemory, ProgressiveModel, ProgressiveOptions};
 pub use taxonomy::{GivenTaxonomy, NodeRecord, ParentPolicy, Separator, Taxonomy, TaxonomyFormat, TaxonomyOptions};
+pub use worth::{CostTable, Goal, Worth};

@@ -87,6 +87,7 @@ pub(super) fn fit(
         curves,
         neighbours: Vec::new(),
         calibration: None,
+        worth: None,
         summary: TrainingSummary {
             program: TrainingSummary::this_program(),
             documents: rows.len() as u64,

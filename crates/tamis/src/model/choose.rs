@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::heat::{Candidate, Heat, View};
-use crate::classify::{ClassifierSpec, SvmOptions, Weighting};
+use crate::classify::{ClassifierSpec, SvmOptions, Vectors, Weighting};
 use crate::counts::Counts;
 use crate::features::Selector;
 use crate::named::named;
@@ -83,7 +83,7 @@ impl ChooseOptions {
             Effort::Usual => &["0.1", "0.3", "1", "3"],
             Effort::Thorough => &["0.03", "0.1", "0.2", "0.5", "1", "2", "5", "10"],
         };
-        let vectors = ["tfidf", "tfidf*rf", "binary*lpr"];
+        let vectors = ["tfidf", "tfidf*rf", "tfidf*lpr", "binary*lpr"];
         let svms = vectors.iter().flat_map(|v| costs.iter().map(move |c| format!("svm(c={c},vectors={v})")));
         let names: Vec<String> = match effort {
             Effort::Quick => vec!["svm".into(), "bayes".into()],
@@ -263,6 +263,17 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// How many weightings may be added to the finalists.
+    fn weightings(&self) -> usize {
+        let few = self.candidates.len() > self.options.finalists && self.options.few < self.sample.len();
+        if !few {
+            return 0;
+        }
+        let kinds: Vec<Option<Vectors>> = self.candidates.iter().map(weighting).collect();
+        let distinct = kinds.iter().enumerate().filter(|(at, kind)| !kinds[..*at].contains(kind)).count();
+        distinct - 1
+    }
+
     fn heat(&self, documents: usize, folds: usize) -> Heat<'_> {
         let mut rows = self.sample[..documents.min(self.sample.len())].to_vec();
         rows.sort_unstable();
@@ -293,7 +304,7 @@ impl<'a> Search<'a> {
             heats.push(plan(Stage::Choosing, options.few, options.folds, self.candidates.len(), 1, 1));
         }
         if self.candidates.len() > 1 {
-            let finalists = self.candidates.len().min(options.finalists);
+            let finalists = self.candidates.len().min(options.finalists + self.weightings());
             heats.push(plan(Stage::Comparing, options.documents, self.finals(), finalists, 1, 1));
         }
         let (selectors, sizes) = (self.walking.len(), self.sizes.len());
@@ -314,9 +325,14 @@ impl<'a> Search<'a> {
             let heat = self.heat(plan.documents, plan.folds);
             match plan.stage {
                 Stage::Choosing | Stage::Comparing => {
-                    let most = if plan.stage == Stage::Choosing { options.finalists } else { 1 };
                     let found = heat.run(plan.stage, &candidates, cutting, &[self.fixed], progress)?;
-                    candidates = best_of(&candidates, &found, most);
+                    candidates = match plan.stage {
+                        Stage::Choosing => {
+                            let few = plan.documents < self.sample.len();
+                            finalists(&candidates, &found, options.finalists, few)
+                        }
+                        _ => best_of(&candidates, &found, 1),
+                    };
                     trials.extend(found.iter().cloned());
                     compared = found;
                 }
@@ -481,12 +497,44 @@ fn rivals(compared: &mut [Trial]) -> Option<String> {
 
 /// The candidates with the best trials, in the order they had; of equals the earlier ones.
 fn best_of(candidates: &[Candidate], trials: &[Trial], most: usize) -> Vec<Candidate> {
-    // One trial a candidate.
-    let mut order: Vec<usize> = (0..candidates.len()).collect();
-    order.sort_by(|&a, &b| trials[b].mean.total_cmp(&trials[a].mean).then(a.cmp(&b)));
+    let mut order = best_of_all(trials);
     order.truncate(most);
     order.sort_unstable();
     order.into_iter().map(|at| candidates[at].clone()).collect()
+}
+
+/// Numbers of trials, best first; one trial a candidate.
+fn best_of_all(trials: &[Trial]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..trials.len()).collect();
+    order.sort_by(|&a, &b| trials[b].mean.total_cmp(&trials[a].mean).then(a.cmp(&b)));
+    order
+}
+
+/// How a candidate weighs terms; nothing where it has its own way.
+fn weighting(candidate: &Candidate) -> Option<Vectors> {
+    match &candidate.classifier {
+        ClassifierSpec::Svm(svm) => Some(svm.vectors),
+        _ => None,
+    }
+}
+
+/// Who runs again on more documents: the best, and where few of the documents were tried, also the best of every other weighting
+/// that is not hopeless. Weightings by class need documents to be learned from: what comes fourth on 3,000 of them may be first on
+/// all.
+fn finalists(candidates: &[Candidate], trials: &[Trial], most: usize, few: bool) -> Vec<Candidate> {
+    const HOPELESS: f64 = 0.03;
+    let mut chosen = best_of(candidates, trials, most);
+    if few {
+        let ranked = best_of_all(trials);
+        let best = ranked.first().map_or(0.0, |&at| trials[at].mean);
+        for at in ranked {
+            let new = chosen.iter().all(|other| weighting(other) != weighting(&candidates[at]));
+            if new && trials[at].mean > best - HOPELESS {
+                chosen.push(candidates[at].clone());
+            }
+        }
+    }
+    chosen
 }
 
 fn decide(

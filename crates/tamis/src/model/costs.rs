@@ -33,7 +33,7 @@ pub(super) fn paths(candidates: &[Candidate], sizes: usize) -> Vec<Vec<usize>> {
 const ROUGH: f64 = 1e-3;
 
 /// The classifier as it is tried: an SVM of whose gap nothing is said is solved less closely.
-fn roughly(classifier: &ClassifierSpec) -> ClassifierSpec {
+pub(super) fn roughly(classifier: &ClassifierSpec) -> ClassifierSpec {
     match classifier {
         ClassifierSpec::Svm(svm) if svm.gap.is_none() => {
             ClassifierSpec::Svm(SvmOptions { gap: Some(ROUGH.max(svm.gap())), ..svm.clone() })

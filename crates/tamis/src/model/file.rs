@@ -11,15 +11,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Model, ModelParts, Ranker, Seen, Shown, Target, TrainingSummary};
+use super::{Model, ModelParts, Ranker, Seen, Shown, Target, TrainingSummary, file_trees};
 use crate::atomic::AtomicFile;
+use crate::classify::tree::{LabelTrees, Link, TreeParts};
 use crate::classify::{
     Classifier, Fitted, Knn, KnnOptions, Linear, LinearParts, Outputs, Problem, Store, Weighter, Weighting, Weights,
 };
 use crate::container::{Builder, Container};
 use crate::counts::{Csr, Vocabulary};
 use crate::hierarchy::progressive::{NodeModel, NodeState, Tuned};
-use crate::hierarchy::{NodeRecord, ParentPolicy, ProgressiveModel, ProgressiveOptions, Taxonomy};
+use crate::hierarchy::{NodeRecord, ParentPolicy, ProgressiveModel, ProgressiveOptions, Taxonomy, Worth};
 use crate::terms::TextOptions;
 use crate::threshold::{Calibration, ThresholdCurve, Thresholds};
 use crate::{Error, Result};
@@ -38,6 +39,8 @@ struct Meta {
     taxonomy: Option<Vec<NodeRecord>>,
     thresholds: Thresholds,
     calibration: Option<Calibration>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    worth: Option<Worth>,
     summary: TrainingSummary,
     classifier: Shape,
 }
@@ -48,6 +51,7 @@ struct Meta {
 enum Shape {
     Knn { options: KnnOptions },
     Linear { weighting: Weighting, mean_length: f64, outputs: OutputKind, weights: WeightKind, dense: bool },
+    Trees { weighting: Weighting, mean_length: f64, link: Link, beam: usize, trees: usize },
     Progressive(Box<Filter>),
 }
 
@@ -152,6 +156,7 @@ impl Model {
             taxonomy: self.taxonomy.as_ref().map(Taxonomy::records),
             thresholds: self.thresholds.clone(),
             calibration: self.calibration.clone(),
+            worth: self.worth.clone(),
             summary: self.summary.clone(),
             classifier,
         };
@@ -184,7 +189,7 @@ impl Model {
         if let Some(warning) = meta.text.stemmed_otherwise() {
             tracing::warn!("{warning}");
         }
-        let taxonomy = meta.taxonomy.map(|r| Taxonomy::from_records(r, ParentPolicy::Refuse)).transpose()?;
+        let taxonomy = meta.taxonomy.map(|r| Taxonomy::from_records(r, ParentPolicy::All)).transpose()?;
         let terms = Vocabulary::load(file, "terms")?;
         if let Some(reason) = meta.text.cut_otherwise(terms.iter()) {
             return Err(file.error(reason));
@@ -216,6 +221,7 @@ impl Model {
             thresholds: meta.thresholds,
             curves,
             calibration: meta.calibration,
+            worth: meta.worth,
             summary: meta.summary,
             seen: Seen::from_fingerprints(if file.sections().any(|(name, _)| name == "seen") {
                 file.slice::<u64>("seen")?.to_vec()
@@ -318,6 +324,17 @@ fn store_classifier(classifier: &Fitted, file: &mut Builder) -> Shape {
             store_csr_shape(&problem.assignments, "truth", file);
             Shape::Knn { options: *model.options() }
         }
+        Fitted::Trees(trees) => {
+            let parts = trees.parts();
+            file_trees::store(parts, file);
+            Shape::Trees {
+                weighting: parts.weighter.weighting(),
+                mean_length: parts.weighter.mean_length(),
+                link: parts.link,
+                beam: parts.beam,
+                trees: parts.trees.len(),
+            }
+        }
         Fitted::Linear(linear) => {
             let parts = linear.parts();
             let (outputs, labels, pairs) = match &parts.outputs {
@@ -395,6 +412,12 @@ fn load_classifier(shape: Shape, file: &Container, labels: usize) -> Result<Fitt
             let model = Box::new(Knn::fit(&problem, &options).map_err(wrong)?);
             debug_assert_eq!(model.labels(), labels);
             Ok(Fitted::Knn { model, problem })
+        }
+        Shape::Trees { weighting, mean_length, link, beam, trees } => {
+            let factors = file.slice::<f64>("factors")?.to_vec();
+            let weighter = Weighter::from_parts(weighting, factors, mean_length).map_err(wrong)?;
+            let trees = file_trees::load(file, trees)?;
+            LabelTrees::from_parts(TreeParts { labels, weighter, link, beam, trees }).map(Fitted::Trees).map_err(wrong)
         }
         Shape::Linear { weighting, mean_length, outputs, weights, dense } => {
             let ranked = file.slice::<u32>("outputs")?.to_vec();

@@ -1,7 +1,7 @@
 //! The one way from counts to a model.
 
 use super::options::{Unlabelled, Way};
-use super::{FitOptions, FrontierPoint, Model, SearchPlan, Trial, along, flat, plan};
+use super::{FitOptions, FrontierPoint, Model, SearchPlan, Trial, along, flat, plan, worth};
 use crate::classify::svm::Solution;
 use crate::counts::{Counts, Vocabulary};
 use crate::hierarchy::pipeline::ScoreTable;
@@ -72,6 +72,7 @@ impl FitOptions {
                 let trained = flat::fit(self, counts, rows, single_label, taxonomy, threshold, progress)?;
                 if self.quantise { flat::quantised(trained, counts, rows) } else { Ok(trained) }
             }
+            Way::Worth(taxonomy) => worth::fit(self, counts, rows, taxonomy, progress),
             Way::Along(both) => {
                 let (taxonomy, options) = *both;
                 along::fit(&options, counts, rows, single_label, taxonomy, progress)

@@ -11,7 +11,7 @@ use super::{Labeller, Seen, Shown, Target};
 use crate::classify::{Classifier, ClassifierSpec, Fitted, Query, Scored, Scratch};
 use crate::counts::Vocabulary;
 use crate::hierarchy::progressive::Answers;
-use crate::hierarchy::{ProgressiveMemory, ProgressiveModel, Taxonomy};
+use crate::hierarchy::{ProgressiveMemory, ProgressiveModel, Taxonomy, Worth};
 use crate::terms::{Analyzer, TextOptions, Unit};
 use crate::threshold::{Calibration, Threshold, ThresholdCurve, Thresholds};
 use crate::{Error, Result};
@@ -86,6 +86,8 @@ impl Ranker {
 pub struct Memory {
     pub(super) scratch: Scratch,
     pub(super) progressive: ProgressiveMemory,
+    pub(super) labels: Vec<f64>,
+    pub(super) nodes: Vec<f64>,
 }
 
 /// The parts of a model.
@@ -112,6 +114,8 @@ pub struct ModelParts {
     pub curves: Vec<ThresholdCurve>,
     /// Scores to probabilities, if asked for.
     pub calibration: Option<Calibration>,
+    /// What decides instead of thresholds, where labels lie along a taxonomy and answers are chosen by what they are worth.
+    pub worth: Option<Worth>,
     /// How it came about.
     pub summary: TrainingSummary,
     /// Some of the documents it was trained on; empty in files of older programs.
@@ -153,13 +157,21 @@ impl Deref for Model {
 impl Model {
     /// Whether scores become probabilities: by what was learned on held-out documents, or because the classifier scores with them.
     pub fn has_probabilities(&self) -> bool {
-        self.calibration.is_some() || self.scores_are_probabilities()
+        self.calibration.is_some() || self.worth.is_some() || self.scores_are_probabilities()
     }
 
     /// How probable each label is in a document with this ranked list, by the numbers of the labels; false where the model cannot
     /// tell.
     pub fn probabilities(&self, ranked: &[Scored], probabilities: &mut Vec<f64>) -> bool {
         match &self.calibration {
+            // Scores have become probabilities already.
+            _ if self.worth.is_some() => {
+                probabilities.clear();
+                probabilities.resize(self.labels.len(), 0.0);
+                for s in ranked {
+                    probabilities[s.label as usize] = s.score;
+                }
+            }
             Some(calibration) => calibration.all(ranked, self.labels.len(), probabilities),
             None if self.scores_are_probabilities() => {
                 probabilities.clear();
@@ -205,6 +217,13 @@ impl Model {
         }
         if parts.summary.label_documents.len() != parts.labels.len() {
             return Err(Error::data("the summary of the model is about other labels"));
+        }
+        if let Some(worth) = &parts.worth {
+            let taxonomy = parts.taxonomy.as_ref().filter(|taxonomy| *taxonomy.ids() == *parts.labels);
+            if taxonomy.is_none() || matches!(parts.ranker, Ranker::Along(_)) {
+                return Err(Error::data("answers by what they are worth need the taxonomy of the labels"));
+            }
+            worth.validate(parts.labels.len())?;
         }
         if let Ranker::Flat(Fitted::Knn { problem, .. }) = &parts.ranker
             && problem.documents() != parts.neighbours.len()
@@ -270,9 +289,41 @@ impl Model {
             Ranker::Along(filter) => filter.rank_and_decide(document, &mut memory.progressive, ranked, decided),
             Ranker::Flat(classifier) => {
                 classifier.rank(document, &mut memory.scratch, ranked);
+                if let (Some(worth), Some(taxonomy)) = (&self.worth, &self.taxonomy) {
+                    return self.answer_by_worth(worth, taxonomy, memory, ranked, decided);
+                }
                 self.thresholds.decide_into(ranked, decided);
             }
         }
+    }
+
+    /// Scores become probabilities, and the best answer is decided. The list is of all nodes that are possible: by the
+    /// probability that a document ends there, or has it where labels come with their ancestors.
+    fn answer_by_worth(
+        &self,
+        worth: &Worth,
+        taxonomy: &Taxonomy,
+        memory: &mut Memory,
+        ranked: &mut Vec<Scored>,
+        decided: &mut Vec<u32>,
+    ) {
+        let Memory { labels, nodes, .. } = memory;
+        ranked.truncate(Worth::PLACES);
+        match &self.calibration {
+            Some(calibration) => calibration.all(ranked, self.labels.len(), labels),
+            None => {
+                labels.clear();
+                labels.resize(self.labels.len(), 0.0);
+                ranked.iter().for_each(|s| labels[s.label as usize] = s.score.exp().min(1.0));
+            }
+        }
+        worth.node_probabilities(taxonomy, labels, nodes);
+        worth.decide(taxonomy, labels, nodes, decided);
+        let shown = if worth.closed { &*nodes } else { &*labels };
+        ranked.clear();
+        let possible = nodes.iter().zip(shown).zip(0u32..).filter(|((q, _), _)| **q > 0.0);
+        ranked.extend(possible.map(|((_, &score), label)| Scored { label, score }));
+        ranked.sort_unstable_by(Scored::better_first);
     }
 
     /// How labels are decided, for people.
@@ -282,7 +333,10 @@ impl Model {
                 format!("none: the best path ({} along the taxonomy is stored)", filter.options().method)
             }
             Ranker::Along(filter) => format!("{} along the taxonomy", filter.options().method),
-            Ranker::Flat(_) => self.thresholds.policy().to_string(),
+            Ranker::Flat(_) => match &self.worth {
+                Some(worth) => worth.to_string(),
+                None => self.thresholds.policy().to_string(),
+            },
         }
     }
 

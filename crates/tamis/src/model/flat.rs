@@ -134,7 +134,7 @@ pub(super) fn fit(
     let (names, feature_of) = sorted(counts, &terms);
     let neighbours = match &fitted {
         Fitted::Knn { .. } => rows.iter().map(|&row| counts.ids[row].clone()).collect(),
-        Fitted::Linear(_) => Vec::new(),
+        Fitted::Linear(_) | Fitted::Trees(_) => Vec::new(),
     };
     let model = Model::new(ModelParts {
         text: (*counts.text).clone(),
@@ -147,6 +147,7 @@ pub(super) fn fit(
         thresholds,
         curves,
         calibration,
+        worth: None,
         summary: TrainingSummary {
             program: TrainingSummary::this_program(),
             documents: rows.len() as u64,
@@ -315,7 +316,7 @@ fn sparing(selector: &Selector, table: &Contingency) -> Selector {
 }
 
 /// The terms to use, best first.
-fn terms(
+pub(super) fn terms(
     selector: &Selector,
     table: &Contingency,
     size: Option<usize>,

@@ -118,8 +118,11 @@ impl Desk {
     /// Looks up the features of the terms seen for the first time.
     fn number_units(&mut self, model: &Model) {
         let not_selected = model.terms.len() as u32;
+        let mut name = String::new();
         for unit in self.feature_of_unit.len()..self.analyzer.terms() {
-            let term = model.terms.id(self.analyzer.term(unit as u32));
+            name.clear();
+            self.analyzer.write_term(unit as u32, &mut name);
+            let term = model.terms.id(&name);
             self.feature_of_unit.push(term.map_or(not_selected, |t| model.feature_of[t as usize]));
         }
     }

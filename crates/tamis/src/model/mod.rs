@@ -6,10 +6,12 @@ mod choose;
 mod costs;
 mod evaluate;
 mod file;
+mod file_trees;
 mod fit;
 mod fitted;
 mod flat;
 mod heat;
+mod held;
 mod label;
 mod labeller;
 mod marks;
@@ -21,6 +23,7 @@ mod table;
 mod table_parquet;
 mod target;
 mod why;
+mod worth;
 
 pub use answer::{Answer, How, NamedNeighbour, NodeStep, RankedLabel, Reason, WhyAsked, Word};
 pub use choose::{

@@ -1,6 +1,7 @@
 //! How to fit: one set of options, whether labels stand side by side or along a taxonomy.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::features::search::Budget;
 use crate::features::{Selector, Size};
 use crate::hierarchy::pipeline::{self, Imbalance, Method, Utility};
 use crate::hierarchy::progressive::{Answers, NegativePolicy};
-use crate::hierarchy::{GivenTaxonomy, ProgressiveOptions, Taxonomy};
+use crate::hierarchy::{GivenTaxonomy, Goal, ProgressiveOptions, Taxonomy};
 use crate::named::named;
 use crate::terms::{TextChoices, TextOptions};
 use crate::threshold::{CalibrationMethod, Threshold};
@@ -110,8 +111,12 @@ pub struct HierarchyOptions {
     pub least_utility: Option<f64>,
     /// Positives to negatives where the model will be used.
     pub imbalance: Option<Imbalance>,
-    /// How many paths a document is given.
+    /// How many paths a document is given by thresholds.
     pub answers: Option<Answers>,
+    /// What answers are to be good at; when not given exact where documents have one label, else hierarchical F1.
+    pub goal: Option<Goal>,
+    /// The file of the table of costs, for the goal cost.
+    pub costs: Option<PathBuf>,
 }
 
 /// What decides labels: a policy for labels one by one (`rcut(1)`, `scut`, …), or thresholds along the pipelines of a
@@ -172,7 +177,9 @@ impl<'de> Deserialize<'de> for Deciding {
 pub(super) enum Way {
     /// Labels side by side; a taxonomy, if there is one, travels with the model.
     Flat(Option<Taxonomy>, Option<Threshold>),
-    /// A classifier for each node.
+    /// Answers by what they are worth.
+    Worth(Taxonomy),
+    /// A classifier for each node, and thresholds along pipelines.
     Along(Box<(Taxonomy, ProgressiveOptions)>),
 }
 
@@ -197,6 +204,7 @@ impl FitOptions {
             let widest = match (corpus.is_without_blanks(), short) {
                 (true, _) => Self::WIDEST_WITHOUT_BLANKS,
                 (false, true) => Self::WIDEST_OF_SHORT,
+                (false, false) if (2..=Self::FEW_LABELS).contains(&corpus.labels()) => Self::WIDEST_OF_FEW_LABELS,
                 (false, false) => Self::WIDEST,
             };
             text.terms = Some(widest.to_owned());
@@ -213,6 +221,12 @@ impl FitOptions {
     const WIDEST_OF_SHORT: &str = "words(1-2)+chars(3-5)+chars(3-5,kind=text)";
     /// The same in scripts that do not part words by blanks.
     const WIDEST_WITHOUT_BLANKS: &str = "words+chars(1-3)";
+    /// The same where labels are few and text is not short, as in reviews. Three words say what two do not ("not at all
+    /// good"): in 10-fold cross-validation on training documents film reviews go from 0.8910 to 0.8920, those of books from 0.8565 to
+    /// 0.8610 and those of DVDs from 0.8715 to 0.8690, each with the better of two weightings.
+    const WIDEST_OF_FEW_LABELS: &str = "words(1-3)";
+    /// Labels that are few: each is a problem of its own, and triples are many.
+    const FEW_LABELS: usize = 5;
     /// Bytes of text that are little: pieces of words cost ten times what words do.
     pub const LITTLE: usize = 4 << 20;
     /// Mean bytes of documents that are short.
@@ -228,9 +242,41 @@ impl FitOptions {
                 Err(Error::invalid("threshold", method, reason))
             }
             (None, None) => Ok(Way::Flat(None, None)),
+            (None, Some(taxonomy)) if self.by_worth()? => Ok(Way::Worth(taxonomy)),
             (_, Some(taxonomy)) => {
                 self.progressive(counts, rows).map(|options| Way::Along(Box::new((taxonomy, options))))
             }
+        }
+    }
+
+    /// Whether answers along a taxonomy are chosen by what they are worth: unless something is asked for that only thresholds along
+    /// pipelines have.
+    fn by_worth(&self) -> Result<bool> {
+        let h = &self.hierarchy;
+        let asked = [
+            (h.answers.is_some(), "the option `answers`"),
+            (h.per_node.is_some(), "the option `per_node`"),
+            (h.imbalance.is_some(), "the option `imbalance`"),
+            (h.least_utility.is_some(), "the option `least_utility`"),
+            (h.step.is_some(), "the option `step`"),
+            (h.utility != Utility::default(), "the option `utility`"),
+            (h.negatives != NegativePolicy::default(), "the option `negatives`"),
+        ];
+        let along = asked.iter().find(|(is_asked, _)| *is_asked).map(|(_, name)| *name);
+        match (along, h.goal) {
+            (Some(name), Some(goal)) => {
+                let reason = "is for thresholds along pipelines";
+                Err(Error::data(format!(
+                    "{name} {reason}, and the goal {goal} decides without them; leave one of the two out"
+                )))
+            }
+            (Some(_), None) => Ok(false),
+            (None, None) => {
+                // Selectors are those of nodes; and these are refused there.
+                let asked = self.by.is_some() || self.features.is_some() || self.quantise || self.calibrate.is_some();
+                Ok(!asked)
+            }
+            (None, Some(_)) => Ok(true),
         }
     }
 

@@ -112,6 +112,9 @@ impl Model {
             Ranker::Along(filter) => {
                 labels.iter().map(|&node| largest_of_both(filter.node_weights(node), top)).collect()
             }
+            Ranker::Flat(Fitted::Trees(trees)) => {
+                labels.iter().map(|&label| largest_of_both(trees.label_weights(label), top)).collect()
+            }
             Ranker::Flat(Fitted::Linear(linear)) => {
                 let ranked = linear.parts().outputs.labels();
                 let places: Vec<Option<usize>> = labels.iter().map(|l| ranked.binary_search(l).ok()).collect();
@@ -147,6 +150,7 @@ impl Model {
         let explanation = match &self.ranker {
             Ranker::Along(filter) => filter.explain(document, label),
             Ranker::Flat(Fitted::Linear(linear)) => linear.explain(document, label),
+            Ranker::Flat(Fitted::Trees(trees)) => trees.explain(document, label),
             Ranker::Flat(Fitted::Knn { .. }) => return self.why_neighbours(document, label),
         };
         let Some(explanation) = explanation else { return Why::default() };

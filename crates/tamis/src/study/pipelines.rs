@@ -5,7 +5,7 @@ use std::time::Instant;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use super::rows::{PipelineRow, Row, SplitRow, Timing};
+use super::rows::{PipelineRow, Row, SplitRow, Timing, UtilityRow};
 use super::run::{Extent, Sink};
 use crate::classify::{ClassifierSpec, KnnOptions};
 use crate::counts::Counts;
@@ -13,7 +13,7 @@ use crate::counts::{Split, SplitPlan};
 use crate::features::Selector;
 use crate::hierarchy::Taxonomy;
 use crate::hierarchy::pipeline;
-use crate::hierarchy::pipeline::{Imbalance, Method, ScoreTable, select};
+use crate::hierarchy::pipeline::{Imbalance, Method, ScoreTable, Utility, select};
 use crate::hierarchy::progressive::{ProgressiveOptions, score_tables};
 use crate::measure::significance::stream;
 use crate::{Error, Progress, Result, Stoppable};
@@ -40,7 +40,7 @@ pub struct Pipelines {
     pub features: usize,
     /// Training documents of a node, half of them positive.
     pub per_node: usize,
-    /// Documents that thresholds are selected on, half of them positive; all when fewer.
+    /// Half of this is the most positives that thresholds are selected on; negatives follow from the imbalance.
     pub documents: usize,
     /// How thresholds are selected.
     pub methods: Vec<Method>,
@@ -147,7 +147,7 @@ impl<'a> PipelineStudy<'a> {
     }
 
     fn rows_of_a_pipeline(&self) -> usize {
-        self.plan.methods.len() * self.plan.imbalance.len()
+        1 + self.plan.methods.len() * self.plan.imbalance.len()
     }
 
     pub(super) fn extent(&self) -> Extent {
@@ -203,11 +203,11 @@ impl<'a> PipelineStudy<'a> {
         let name = table.levels().join(" > ");
         let halves = [0, 1].map(|half| (half..table.documents()).step_by(2).collect::<Vec<_>>());
         let check = table.select_rows(&halves[1]);
-        let selecting = self.balanced(&table.select_rows(&halves[0]));
-        let mut rows = Vec::new();
+        let selecting = self.with_fewer_positives(&table.select_rows(&halves[0]));
+        let mut rows = vec![Row::Utilities(self.utilities(split, &name, &selecting)?)];
         for &exponent in &self.plan.imbalance {
             let imbalance = Imbalance::power(exponent);
-            let (table, check) = (selecting.weighted_to(imbalance)?, check.weighted_to(imbalance)?);
+            let (table, check) = (selecting.held_to(imbalance, self.seed)?, check.held_to(imbalance, self.seed)?);
             for &method in &self.plan.methods {
                 let options = self.plan.options(method);
                 let mut steps = Vec::new();
@@ -227,6 +227,8 @@ impl<'a> PipelineStudy<'a> {
                     utility: found.utility,
                     evaluations: found.evaluations,
                     steps,
+                    visited: found.visited,
+                    negative_weight: table.negative_weight(),
                     proven: found.proven,
                 }));
             }
@@ -260,18 +262,34 @@ impl<'a> PipelineStudy<'a> {
         Ok(evaluations)
     }
 
-    /// At most half of the wanted documents of either kind, as many of both; which ones is drawn from the seed.
-    fn balanced(&self, table: &ScoreTable) -> ScoreTable {
-        let positives = table.positives();
-        let each = (self.plan.documents / 2).min(positives).min(table.documents() - positives);
-        let mut rows = Vec::with_capacity(2 * each);
-        for kind in [true, false] {
-            let mut of: Vec<usize> = (0..table.documents()).filter(|&d| table.truth()[d] == kind).collect();
-            of.shuffle(&mut stream(self.seed, u64::from(kind)));
-            rows.extend_from_slice(&of[..each]);
-        }
+    /// Positives up to half of the wanted documents, drawn by the seed, and every negative.
+    fn with_fewer_positives(&self, table: &ScoreTable) -> ScoreTable {
+        let mut positives: Vec<usize> = (0..table.documents()).filter(|&d| table.truth()[d]).collect();
+        positives.shuffle(&mut stream(self.seed, 1));
+        positives.truncate((self.plan.documents / 2).max(1));
+        let mut rows: Vec<usize> = (0..table.documents()).filter(|&d| !table.truth()[d]).collect();
+        rows.extend_from_slice(&positives);
         rows.sort_unstable();
         table.select_rows(&rows)
+    }
+
+    /// Precision, recall and F1 against the threshold of the last level, all others 0, on the balanced set.
+    fn utilities(&self, split: u32, pipeline: &str, table: &ScoreTable) -> Result<UtilityRow> {
+        let table = table.held_to(Imbalance::power(0), self.seed)?.deepest(1);
+        let points = (1.0 / self.plan.rbf_step).round() as u32;
+        let at: Vec<f64> = (0..=points).map(|i| f64::from(i) / f64::from(points)).collect();
+        let along = |utility: Utility| at.iter().map(|&t| table.utility(utility, &[t])).collect();
+        let best = |method: Method| Ok::<_, Error>(select(&table, method, &self.plan.options(method))?.utility);
+        Ok(UtilityRow {
+            split,
+            pipeline: pipeline.to_owned(),
+            precision: along(Utility::Precision),
+            recall: along(Utility::Recall),
+            f1: along(Utility::F1),
+            at,
+            reached: best(Method::Tsa)?,
+            best: best(Method::Exact)?,
+        })
     }
 }
 

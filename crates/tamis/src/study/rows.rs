@@ -70,6 +70,8 @@ pub enum Row {
     Set(SetRow),
     /// Thresholds of a pipeline.
     Pipeline(PipelineRow),
+    /// Utilities of a pipeline against one threshold.
+    Utilities(UtilityRow),
 }
 
 /// A split and what it leaves to learn from.
@@ -193,8 +195,35 @@ pub struct PipelineRow {
     /// The same for the deepest level, the deepest two and so on, on the balanced set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<u64>,
+    /// tsa: share of the grid's steps that a repair of each level makes, root first (ρ of addis 4).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub visited: Vec<f64>,
+    /// How many documents each negative stands for: 1 unless there were too few for the imbalance.
+    pub negative_weight: f64,
     /// Whether nothing better exists.
     pub proven: bool,
+}
+
+/// Precision, recall and F1 of a pipeline against the threshold of its last level, the others at 0, on the balanced set
+/// (addis figure 2).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UtilityRow {
+    /// Counted from 1.
+    pub split: u32,
+    /// Its labels, root first.
+    pub pipeline: String,
+    /// The thresholds.
+    pub at: Vec<f64>,
+    /// Precision at each.
+    pub precision: Vec<f64>,
+    /// Recall at each.
+    pub recall: Vec<f64>,
+    /// F1 at each.
+    pub f1: Vec<f64>,
+    /// F1 that TSA reaches by raising this threshold alone.
+    pub reached: f64,
+    /// The best F1 that this threshold alone can give.
+    pub best: f64,
 }
 
 impl SplitRow {

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::Words;
 use super::shape::Shaper;
-use super::word_table::WordTable;
+use super::word_table::{UNSURE, WordTable};
 use crate::Result;
-use crate::counts::Interner;
+use crate::counts::Lexicon;
 use crate::terms::TextOptions;
 
 /// Runs of up to so many bytes are remembered with their n-grams; longer ones hardly ever come again.
@@ -46,12 +46,12 @@ impl Characters {
     }
 
     /// Hands the terms of a text to `visit`.
-    pub(super) fn text(&mut self, terms: &mut Interner, text: &str, visit: &mut impl FnMut(u32)) {
+    pub(super) fn text(&mut self, terms: &mut Lexicon, text: &str, visit: &mut impl FnMut(u32)) {
         self.shaper.block.words.runs(text, |start, end| self.run(terms, &text[start..end], visit));
     }
 
     /// Hands the terms of a word or run to `visit`.
-    pub(super) fn run(&mut self, terms: &mut Interner, raw: &str, visit: &mut impl FnMut(u32)) {
+    pub(super) fn run(&mut self, terms: &mut Lexicon, raw: &str, visit: &mut impl FnMut(u32)) {
         if raw.len() > REMEMBERED {
             return self.each(terms, raw, |term, _, _| visit(term));
         }
@@ -74,7 +74,7 @@ impl Characters {
     }
 
     /// The same as [`Characters::text`], with the bytes that each n-gram was made of.
-    pub(super) fn places(&mut self, terms: &mut Interner, text: &str, visit: &mut impl FnMut(Range<usize>, u32)) {
+    pub(super) fn places(&mut self, terms: &mut Lexicon, text: &str, visit: &mut impl FnMut(Range<usize>, u32)) {
         self.shaper.block.words.runs(text, |start, end| {
             let raw = &text[start..end];
             let mut found = Vec::new();
@@ -96,7 +96,7 @@ impl Characters {
 
     /// Hands every n-gram to `visit`, shorter first, left to right: its term, its first character, the one after its last,
     /// counted in the form between blanks.
-    fn each(&mut self, terms: &mut Interner, raw: &str, mut visit: impl FnMut(u32, usize, usize)) {
+    fn each(&mut self, terms: &mut Lexicon, raw: &str, mut visit: impl FnMut(u32, usize, usize)) {
         let Self { shaper, mark, known, form, padded, begins, .. } = self;
         let Some(shaped) = shaper.shape(raw, form) else { return };
         let around = if shaper.block.words == Words::Text { "" } else { " " };
@@ -110,25 +110,19 @@ impl Characters {
         let length = begins.len() - 1;
         let (low, high) = shaper.block.range;
         for n in low..=high.min(length) {
-            for at in 0..=length - n {
-                let (start, end) = (begins[at], begins[at + n]);
-                // One of length 1 or 2 may be nothing but the blanks around.
-                if n <= 2 && padded[start..end].trim_start().is_empty() {
-                    continue;
-                }
-                let term = match known.find(padded.as_bytes(), start, end) {
-                    Ok(term) => term,
-                    Err(vacant) => {
-                        let gram = &padded[start..end];
-                        let term = match mark {
-                            None => terms.intern(gram),
-                            Some(mark) => terms.intern(&format!("{mark}{gram}")),
-                        };
-                        known.store(vacant, gram, term);
-                        term
+            for first in (0..=length - n).step_by(8) {
+                let group = first..(length - n + 1).min(first + 8);
+                let spans = group.clone().map(|at| (begins[at], begins[at + n]));
+                let found = known.find_together(padded.as_bytes(), spans);
+                for (at, found) in group.zip(found) {
+                    let (start, end) = (begins[at], begins[at + n]);
+                    // One of length 1 or 2 may be nothing but the blanks around.
+                    if n <= 2 && padded[start..end].trim_start().is_empty() {
+                        continue;
                     }
-                };
-                visit(term, at, at + n);
+                    let term = if found == UNSURE { gram(terms, known, *mark, padded, start, end) } else { found };
+                    visit(term, at, at + n);
+                }
             }
         }
     }
@@ -142,4 +136,17 @@ impl Characters {
     pub(super) fn heap_bytes(&self) -> usize {
         self.runs.heap_bytes() + self.known.heap_bytes() + self.grams.iter().map(|g| g.len() * 4 + 16).sum::<usize>()
     }
+}
+
+/// The term of an n-gram that may not have been seen before.
+fn gram(terms: &mut Lexicon, known: &mut WordTable, mark: Option<char>, padded: &str, start: usize, end: usize) -> u32 {
+    known.find(padded.as_bytes(), start, end).unwrap_or_else(|vacant| {
+        let gram = &padded[start..end];
+        let term = match mark {
+            None => terms.intern(gram),
+            Some(mark) => terms.intern(&format!("{mark}{gram}")),
+        };
+        known.store(vacant, gram, term);
+        term
+    })
 }

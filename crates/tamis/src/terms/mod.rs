@@ -4,6 +4,7 @@
 
 mod analyzer;
 mod block;
+mod chains;
 mod characters;
 mod choices;
 mod expression;

@@ -2,15 +2,14 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
-
 use super::TextOptions;
 use super::block::Digits;
+use super::chains::Chains;
 use super::scripts::Piece;
 use super::shape::Shaper;
 use super::word_table::{Vacant, WordTable};
 use crate::Result;
-use crate::counts::Interner;
+use crate::counts::Lexicon;
 
 /// A raw word that gives no term.
 const DROPPED: u32 = u32::MAX;
@@ -28,14 +27,17 @@ pub(super) struct WordGrams {
     parts: WordTable,
     /// (unit of the first words, next word) → unit of the longer n-gram. A unit is a term, but for n-grams that begin above one
     /// word: there it is a number of `units`, for shorter ones are needed and are no terms.
-    chains: FxHashMap<(u32, u32), u32>,
-    units: Interner,
+    chains: Chains,
+    units: Lexicon,
     /// The term of each of `units`, or `DROPPED` for one that is too short.
     term_of: Vec<u32>,
-    /// The last n-grams of each length, ending at the previous word, and where their words began, the latest first.
+    /// The units of a text's words, with `DROPPED` where n-grams do not reach over.
+    words: Vec<u32>,
+    /// Where each of them is.
+    spots: Vec<Range<usize>>,
+    /// The n-grams of one length that end at each word, and those one word longer.
     tails: Vec<u32>,
     grown: Vec<u32>,
-    begins: Vec<usize>,
     /// Where a word takes its final form.
     form: String,
     /// Whether an ASCII spelling that was not seen before is a term that was not seen before: then nobody has to look.
@@ -49,12 +51,13 @@ impl WordGrams {
             raw: WordTable::new(shaper.block.lowercase),
             parts: WordTable::new(shaper.block.lowercase),
             mark: options.mark(at),
-            chains: FxHashMap::default(),
-            units: Interner::default(),
+            chains: Chains::default(),
+            units: Lexicon::default(),
             term_of: Vec::new(),
+            words: Vec::new(),
+            spots: Vec::new(),
             tails: Vec::new(),
             grown: Vec::new(),
-            begins: Vec::new(),
             form: String::new(),
             plain: false,
             shaper,
@@ -76,7 +79,7 @@ impl WordGrams {
 
     /// Hands the terms of a text to `visit`.
     #[inline]
-    pub(super) fn text(&mut self, terms: &mut Interner, text: &str, visit: &mut impl FnMut(u32)) {
+    pub(super) fn text(&mut self, terms: &mut Lexicon, text: &str, visit: &mut impl FnMut(u32)) {
         if self.shaper.block.range == (1, 1) {
             // The common case, kept free of branches that it does not need.
             let words = self.shaper.block.words;
@@ -94,42 +97,46 @@ impl WordGrams {
         }
     }
 
-    /// The same, with the bytes that each term was made of: an n-gram spans from its first word to its last.
-    pub(super) fn places(&mut self, terms: &mut Interner, text: &str, visit: &mut impl FnMut(Range<usize>, u32)) {
+    /// The same, with the bytes that each term was made of: an n-gram spans from its first word to its last. Shorter n-grams come
+    /// first.
+    pub(super) fn places(&mut self, terms: &mut Lexicon, text: &str, visit: &mut impl FnMut(Range<usize>, u32)) {
         self.begin();
         let (words, range) = (self.shaper.block.words, self.shaper.block.range);
         words.pieces(text, range, |start, end, piece| match piece {
             Piece::Word => self.word(terms, &text[start..end], start..end, visit),
             Piece::Part => self.part(terms, &text[start..end], start..end, visit),
         });
+        self.grams(terms, visit);
     }
 
     /// Hands the terms of ready tokens to `visit`.
     pub(super) fn tokens<'t>(
         &mut self,
-        terms: &mut Interner,
+        terms: &mut Lexicon,
         tokens: impl Iterator<Item = &'t str>,
         visit: &mut impl FnMut(u32),
     ) {
         self.begin();
+        let visit = &mut |_, term| visit(term);
         for token in tokens.filter(|t| !t.is_empty()) {
-            self.word(terms, token, 0..0, &mut |_, term| visit(term));
+            self.word(terms, token, 0..0, visit);
         }
+        self.grams(terms, visit);
     }
 
     /// N-grams do not reach over the beginning of a text.
     fn begin(&mut self) {
-        self.tails.clear();
-        self.begins.clear();
+        self.words.clear();
+        self.spots.clear();
     }
 
     /// Decides about a spelling that was not seen before, and remembers.
     #[cold]
     #[inline(never)]
-    fn new_word(&mut self, terms: &mut Interner, word: &str, mut vacant: Vacant) -> u32 {
+    fn new_word(&mut self, terms: &mut Lexicon, word: &str, mut vacant: Vacant) -> u32 {
         let Self { shaper, raw, form, plain, units, term_of, .. } = self;
         let mark = self.mark;
-        let fresh = |terms: &mut Interner, term: &str| match mark {
+        let fresh = |terms: &mut Lexicon, term: &str| match mark {
             None => terms.push_new(term),
             Some(mark) => terms.push_new(&format!("{mark}{term}")),
         };
@@ -149,7 +156,18 @@ impl WordGrams {
                 }
                 known
             }
-            Some(term) => unit(terms, units, term_of, mark, shaper.block.range.0, 1, term),
+            // Where n-grams are longer than a word, words are units and no terms.
+            Some(term) if shaper.block.range.0 > 1 => {
+                let unit = units.intern(term);
+                if unit as usize == term_of.len() {
+                    term_of.push(DROPPED);
+                }
+                unit
+            }
+            Some(term) => match mark {
+                None => terms.intern(term),
+                Some(mark) => terms.intern(&format!("{mark}{term}")),
+            },
         };
         raw.store(vacant, word, decided);
         decided
@@ -157,48 +175,62 @@ impl WordGrams {
 
     fn word(
         &mut self,
-        terms: &mut Interner,
+        terms: &mut Lexicon,
         word: &str,
         place: Range<usize>,
         visit: &mut impl FnMut(Range<usize>, u32),
     ) {
-        let decided = match self.raw.find(word.as_bytes(), 0, word.len()) {
-            Ok(decided) => decided,
+        let unit = match self.raw.find(word.as_bytes(), 0, word.len()) {
+            Ok(unit) => unit,
             Err(vacant) => self.new_word(terms, word, vacant),
         };
-        if decided == DROPPED {
+        if unit == DROPPED {
             return;
         }
-        let Self { shaper, mark, chains, units, term_of, tails, grown, begins, .. } = self;
+        let (low, high) = self.shaper.block.range;
+        if low == 1 {
+            visit(place.clone(), unit);
+        }
+        if high > 1 {
+            self.words.push(unit);
+            self.spots.push(place);
+        }
+    }
+
+    /// Hands the n-grams of the words so far to `visit`, length by length: each grows by the word that follows it.
+    fn grams(&mut self, terms: &mut Lexicon, visit: &mut impl FnMut(Range<usize>, u32)) {
+        let Self { shaper, mark, chains, units, term_of, words, spots, tails, grown, .. } = self;
         let (low, high) = shaper.block.range;
-        begins.insert(0, place.start);
-        begins.truncate(high);
-        // tails[k] is the (k+1)-gram that ended at the previous word; each grows by this word.
-        grown.clear();
-        grown.push(decided);
-        for &tail in tails.iter().take(high - 1) {
-            let length = grown.len() + 1;
-            let longer = *chains.entry((tail, decided)).or_insert_with(|| {
-                let names = if low == 1 { &*terms } else { &*units };
-                let gram =
-                    format!("{} {}", plain_name(names, tail, *mark, low), plain_name(names, decided, *mark, low));
-                unit(terms, units, term_of, *mark, low, length, &gram)
+        let marked = mark.is_some();
+        tails.clear();
+        tails.extend_from_slice(words);
+        for length in 2..=high.min(words.len()) {
+            // The last of `tails` has no word behind it, and the first word no n-gram before it.
+            grown.clear();
+            grown.extend_from_slice(words);
+            grown[0] = DROPPED;
+            chains.grow(&tails[..words.len() - 1], &mut grown[1..], DROPPED, |from, word| {
+                if low == 1 {
+                    return terms.grow(from, word, marked);
+                }
+                let unit = units.grow(from, word, false);
+                term_of.push(if length < low { DROPPED } else { spelled(terms, units, unit, *mark) });
+                unit
             });
-            grown.push(longer);
-        }
-        for (at, &unit) in grown.iter().enumerate() {
-            let term = if low == 1 { unit } else { term_of[unit as usize] };
-            if term != DROPPED {
-                visit(begins[at]..place.end, term);
+            for (at, &unit) in grown.iter().enumerate().skip(length - 1).filter(|(_, unit)| **unit != DROPPED) {
+                let term = if low == 1 { unit } else { term_of[unit as usize] };
+                if term != DROPPED {
+                    visit(spots[at + 1 - length].start..spots[at].end, term);
+                }
             }
+            std::mem::swap(tails, grown);
         }
-        std::mem::swap(tails, grown);
     }
 
     /// A few characters of a script without blanks: they are n-grams already, and those of words end here.
     fn part(
         &mut self,
-        terms: &mut Interner,
+        terms: &mut Lexicon,
         part: &str,
         place: Range<usize>,
         visit: &mut impl FnMut(Range<usize>, u32),
@@ -206,7 +238,8 @@ impl WordGrams {
         if self.shaper.block.range == (1, 1) {
             return self.word(terms, part, place, visit);
         }
-        self.begin();
+        self.words.push(DROPPED);
+        self.spots.push(place.clone());
         let term = match self.parts.find(part.as_bytes(), 0, part.len()) {
             Ok(term) => term,
             Err(vacant) => {
@@ -238,37 +271,13 @@ impl WordGrams {
             + self.parts.heap_bytes()
             + self.units.heap_bytes()
             + self.term_of.capacity() * 4
-            + self.chains.capacity() * 13
+            + self.chains.heap_bytes()
     }
 }
 
-/// The name of a unit, without the mark of its block.
-fn plain_name(names: &Interner, unit: u32, mark: Option<char>, low: usize) -> &str {
-    let name = names.name(unit);
-    // Marks have one byte.
-    if mark.is_some() && low == 1 { &name[1..] } else { name }
-}
-
-/// The unit of an n-gram of this many words.
-fn unit(
-    terms: &mut Interner,
-    units: &mut Interner,
-    term_of: &mut Vec<u32>,
-    mark: Option<char>,
-    low: usize,
-    length: usize,
-    gram: &str,
-) -> u32 {
-    let mut term = || match mark {
-        None => terms.intern(gram),
-        Some(mark) => terms.intern(&format!("{mark}{gram}")),
-    };
-    if low == 1 {
-        return term();
-    }
-    let unit = units.intern(gram);
-    if unit as usize == term_of.len() {
-        term_of.push(if length < low { DROPPED } else { term() });
-    }
-    unit
+/// The term of a unit.
+fn spelled(terms: &mut Lexicon, units: &Lexicon, unit: u32, mark: Option<char>) -> u32 {
+    let mut name: String = mark.into_iter().collect();
+    units.write(unit, &mut name);
+    terms.intern(&name)
 }

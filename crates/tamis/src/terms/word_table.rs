@@ -44,6 +44,9 @@ struct Slot {
     value: u32,
 }
 
+/// What [`WordTable::find_together`] says of words that must be looked up one by one.
+pub(crate) const UNSURE: u32 = u32::MAX;
+
 /// A place for a new word, valid until the table changes.
 pub(crate) struct Vacant {
     at: usize,
@@ -160,6 +163,28 @@ impl WordTable {
         }
     }
 
+    /// Looks up to eight words up at once, so that the processor waits for the memory of all of them together; `UNSURE` for those
+    /// that are not in their first place.
+    #[inline]
+    pub(crate) fn find_together(&self, text: &[u8], spans: impl ExactSizeIterator<Item = (usize, usize)>) -> [u32; 8] {
+        let mask = self.short.len() - 1;
+        let mut wanted = [(0, 0); 8];
+        let mut loaded = [Short::default(); 8];
+        for (at, (start, end)) in spans.take(8).enumerate() {
+            if end - start <= SHORT && text[end - 1] != 0 {
+                wanted[at] = self.key(text, start, end - start);
+                loaded[at] = self.short[hash(wanted[at].0, wanted[at].1) as usize & mask];
+            }
+        }
+        let mut found = [UNSURE; 8];
+        for ((found, (head, tail)), slot) in found.iter_mut().zip(wanted).zip(loaded) {
+            if head != 0 && (slot.head ^ head) | (u64::from(slot.tail) ^ tail) == 0 {
+                *found = slot.value;
+            }
+        }
+        found
+    }
+
     #[inline]
     fn key(&self, text: &[u8], start: usize, length: usize) -> (u64, u64) {
         let (head, tail) = key(text, start, length);
@@ -273,7 +298,10 @@ mod tests {
     use std::collections::HashMap;
 
     fn number(table: &mut WordTable, text: &str, start: usize, end: usize, next: u32) -> u32 {
-        table.find(text.as_bytes(), start, end).unwrap_or_else(|vacant| {
+        let [together, ..] = table.find_together(text.as_bytes(), [(start, end)].into_iter());
+        let found = table.find(text.as_bytes(), start, end);
+        assert!(together == UNSURE || found.as_ref().is_ok_and(|&found| found == together));
+        found.unwrap_or_else(|vacant| {
             table.store(vacant, &text[start..end], next);
             next
         })

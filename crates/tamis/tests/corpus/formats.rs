@@ -281,6 +281,51 @@ fn weights_say_only_presence() {
 }
 
 #[test]
+fn weights_are_taken_as_they_are() {
+    let folder = Folder::new();
+    let path = folder.file("a.svm", "A 1:0.0377 2:0 3:7 4:0.00001\nB 1:1\n");
+    let options = ReadOptions { values: Values::Weights, ..ReadOptions::default() };
+    let expected = [
+        with_body("a:1", Body::Counts(vec![("1".into(), 377), ("3".into(), 70_000), ("4".into(), 1)]), &["A"]),
+        with_body("a:2", Body::Counts(vec![("1".into(), 10_000)]), &["B"]),
+    ];
+    assert_eq!(read_with(&path, &options).unwrap(), expected);
+    for (line, reason) in [("A 1:500000\n", "a weight is at most"), ("A 1:-1\n", "0 or more"), ("A 1:x\n", "a number")]
+    {
+        let path = folder.file("b.svm", line);
+        let error = read_with(&path, &options).unwrap_err().to_string();
+        assert!(error.contains("b.svm:1") && error.contains(reason), "{error}");
+    }
+}
+
+/// Counts of a few documents come back from weights with six digits; that many documents do is tested where it is solved.
+#[test]
+fn counts_are_recovered_from_ltc_weights() {
+    let counts: [&[u32]; 6] =
+        [&[1, 2, 1, 0, 1], &[3, 1, 0, 1, 1], &[1, 0, 1, 2, 1], &[0, 1, 4, 1, 0], &[1, 1, 0, 0, 2], &[2, 0, 1, 1, 0]];
+    let df = |t: usize| counts.iter().filter(|row| row[t] > 0).count() as f64;
+    let mut text = String::new();
+    for row in counts {
+        let weight = |t: usize| if row[t] == 0 { 0.0 } else { (1.0 + f64::from(row[t]).ln()) * (7.0 / df(t)).ln() };
+        let norm = (0..5).map(|t| weight(t).powi(2)).sum::<f64>().sqrt();
+        text.push('A');
+        (0..5).filter(|&t| row[t] > 0).for_each(|t| text.push_str(&format!(" {}:{:.6}", t + 1, weight(t) / norm)));
+        text.push('\n');
+    }
+    let folder = Folder::new();
+    let path = folder.file("a.svm", &text);
+    let options = ReadOptions { values: Values::Ltc, ..ReadOptions::default() };
+    for (document, row) in read_with(&path, &options).unwrap().into_iter().zip(counts) {
+        let Body::Counts(found) = document.body else { panic!("counts") };
+        let found: Vec<u32> = found.into_iter().map(|(_, count)| count).collect();
+        let expected: Vec<u32> = row.iter().copied().filter(|count| *count > 0).collect();
+        assert_eq!(found, expected);
+    }
+    let wrong = folder.file("b.svm", "A 1:0.5 2:x\n");
+    assert!(read_with(&wrong, &options).unwrap_err().to_string().contains("b.svm:1"));
+}
+
+#[test]
 fn reuters_splits_and_categories() {
     let folder = Folder::new();
     let path = folder.file("reut2-000.sgm", REUTERS);
@@ -589,4 +634,31 @@ fn a_document_by_id_or_number() {
         "{error}"
     );
     assert!(id(Which::Id("y".into())).unwrap_err().to_string().contains("no document has the id \"y\""));
+}
+
+#[test]
+fn annifs_corpora_are_read() {
+    let folder = Folder::new();
+    let path = folder.file("corpus.tsv", "A text about cats\t<http://x.org/1> <http://x.org/2>\nNothing of note\t\n");
+    let opened = corpus(&path);
+    assert_eq!(opened.format(), Some(Format::Annif));
+    let documents = read(&path);
+    assert_eq!(documents[0].labels, ["http://x.org/1", "http://x.org/2"]);
+    assert_eq!(documents[0].body, Body::Text("A text about cats".into()));
+    assert!(documents[1].labels.is_empty());
+    // A folder of texts with their subjects beside them.
+    folder.file("texts/a.txt", "cats and dogs");
+    folder.file("texts/a.key", "cats\ndogs\n\n");
+    folder.file("texts/b.txt", "birds");
+    folder.file("texts/b.tsv", "<http://x.org/birds>\tbirds\n");
+    folder.file("texts/c.txt", "something");
+    let documents = read(&folder.path("texts"));
+    let labels: Vec<Vec<String>> =
+        documents.iter().map(|d| d.labels.iter().map(ToString::to_string).collect()).collect();
+    assert_eq!(labels, [vec!["cats".to_owned(), "dogs".into()], vec!["http://x.org/birds".into()], vec![]]);
+    assert_eq!(documents[1].body, Body::Text("birds".into()));
+    // What is wrong is named.
+    folder.file("bad.tsv", "text\t<http://a>\ntext\thttp://b\n");
+    let error = read_with(&folder.path("bad.tsv"), &ReadOptions::default()).unwrap_err().to_string();
+    assert!(error.contains(":2") && error.contains("<uri>"), "{error}");
 }

@@ -37,10 +37,16 @@ proptest! {
 
     /// Sizes in one pass are the separate fits, bit by bit; so are unknown features ignored.
     #[test]
-    fn a_bayes_sweep_is_separate_fits(rows in documents(12), ovr: bool) {
+    fn a_bayes_sweep_is_separate_fits(rows in documents(12), ovr: bool, prior: bool) {
         let problem = problem(&rows);
         prop_assume!(problem.assignments.entries() > 0);
-        let options: BayesOptions = if ovr { "bayes(multi=ovr)" } else { "bayes" }.parse().unwrap();
+        let name = match (ovr, prior) {
+            (false, false) => "bayes",
+            (true, false) => "bayes(multi=ovr)",
+            (false, true) => "bayes(prior=2.5)",
+            (true, true) => "bayes(multi=ovr,prior=2.5)",
+        };
+        let options: BayesOptions = name.parse().unwrap();
         let sizes = [0, 1, 3, 3, 6, 9];
         let sweep = options.sweep(&problem, &sizes).unwrap();
         let fits: Vec<Linear> =
@@ -59,11 +65,16 @@ proptest! {
 
     /// Bayes by the formulas of method 7, term by term.
     #[test]
-    fn bayes_follows_the_formula(rows in documents(12)) {
+    fn bayes_follows_the_formula(rows in documents(12), m in prop::option::of(0.1f64..300.0)) {
         let problem = problem(&rows);
         let trained: Vec<usize> = (0..3).filter(|&l| rows.iter().any(|(_, is)| is[l])).collect();
         prop_assume!(!trained.is_empty());
-        let model = BayesOptions::default().fit(&problem).unwrap();
+        let model = BayesOptions { prior: m, ..BayesOptions::default() }.fit(&problem).unwrap();
+        let tokens: u32 = problem.lengths.iter().sum();
+        // Occurrences more of each feature: one, or its share of m.
+        let more: Vec<f64> = (0..6)
+            .map(|f| m.map_or(1.0, |m| m * f64::from(rows.iter().map(|(c, _)| c[f]).sum::<u32>()) / f64::from(tokens.max(1))))
+            .collect();
         let all: usize = rows.iter().map(|(_, is)| is.iter().filter(|i| **i).count()).sum();
         for (counts, _) in &rows {
             let logs: Vec<f64> = trained.iter().map(|&l| {
@@ -72,7 +83,8 @@ proptest! {
                 let prior = (1.0 + of.len() as f64) / (all as f64 + trained.len() as f64);
                 prior.ln() + counts.iter().enumerate().map(|(f, &tf)| {
                     let n = of.iter().map(|c| c[f]).sum::<u32>();
-                    f64::from(tf) * ((1.0 + f64::from(n)) / (6.0 + f64::from(total))).ln()
+                    if tf == 0 { return 0.0; }
+                    f64::from(tf) * ((more[f] + f64::from(n)) / (more.iter().sum::<f64>() + f64::from(total))).ln()
                 }).sum::<f64>()
             }).collect();
             let norm = logs.iter().map(|l| l.exp()).sum::<f64>().ln();
@@ -97,9 +109,12 @@ fn sizes_must_ascend() {
 
 #[test]
 fn bayes_names_round_trip() {
-    for name in ["bayes", "bayes(multi=ovr)"] {
+    for name in ["bayes", "bayes(multi=ovr)", "bayes(prior=100)", "bayes(multi=ovr,prior=0.5)"] {
         assert_eq!(name.parse::<BayesOptions>().unwrap().to_string(), name);
     }
     assert_eq!("bayes(multi=joint)".parse::<BayesOptions>().unwrap().to_string(), "bayes");
+    for wrong in ["bayes(prior=0)", "bayes(prior=-1)", "bayes(prior=inf)", "bayes(prior=x)"] {
+        assert!(wrong.parse::<BayesOptions>().is_err(), "{wrong}");
+    }
     assert!("bayes(multi=ovo)".parse::<BayesOptions>().unwrap_err().to_string().contains("ovr"));
 }

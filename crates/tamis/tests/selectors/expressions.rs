@@ -79,8 +79,13 @@ fn the_expressions_of_the_specification() {
         "wfoavg(0.5)",
         "wr(0.7*chi2max,0.3*ig)",
         "ws(1*or,2*ig-presence)@3",
+        "ib(100)",
+        "os(ib(0.5)@3,2)",
     ] {
         assert_eq!(selector(text).to_string(), text);
+    }
+    for wrong in ["ib(0)", "ib(-1)", "ib()", "ib(x)", "ib(100", "os(ib(100)"] {
+        assert!(wrong.parse::<Selector>().is_err(), "{wrong}");
     }
     let search = selector("os(ib@5,2)@1");
     assert_eq!(

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use statrs::distribution::{ContinuousCDF, Normal};
 use tamis::counts::{Cell, Contingency};
-use tamis::features::{Formula, Lambda, Pool, Score, Selector, rank_all};
+use tamis::features::{Formula, Lambda, Pool, Score, Selector, WordPrior, rank_all};
 
 use super::{by_term, has_contrast, random_table, rank, selector};
 
@@ -60,7 +60,7 @@ fn slow_score(score: Score, table: &Contingency, term: u32, classes: &[Class]) -
         Formula::IgPresence => {
             cells.iter().filter(|x| x.a > 0.0).map(|x| x.a / n * ((x.a / n) / ((x.a + x.c) / n * (df / n))).ln()).sum()
         }
-        Formula::Ib => slow_ib(table, term, classes),
+        Formula::Ib(prior) => slow_ib(table, term, classes, prior),
         formula => {
             let scores = cells.iter().map(|&cell| cell_score(formula, cell));
             match score.pool().expect("a pool") {
@@ -72,11 +72,13 @@ fn slow_score(score: Score, table: &Contingency, term: u32, classes: &[Class]) -
     }
 }
 
-/// Label, `P_c` and `V + Σ_v N_vc` of method 5.
+/// Label, `P_c`, `V`, `Σ_v N_vc` and `Σ_v N_v` of method 5.
 struct Class {
     label: u32,
     prior: f64,
-    denominator: f64,
+    words: f64,
+    tokens: f64,
+    all_tokens: f64,
 }
 
 fn classes(table: &Contingency, cut: u32) -> Vec<Class> {
@@ -87,7 +89,8 @@ fn classes(table: &Contingency, cut: u32) -> Vec<Class> {
         .filter(|(_, n)| **n > 0)
         .map(|(label, &n)| {
             let all: f64 = kept.iter().map(|&t| occurrences(table, t, label)).sum();
-            Class { label, prior: f64::from(n) / documents, denominator: kept.len() as f64 + all }
+            let all_tokens = kept.iter().map(|&t| table.occurrences()[t] as f64).sum();
+            Class { label, prior: f64::from(n) / documents, words: kept.len() as f64, tokens: all, all_tokens }
         })
         .collect()
 }
@@ -98,9 +101,20 @@ fn occurrences(table: &Contingency, term: usize, label: u32) -> f64 {
 
 /// Method 5 over all pairs. The bracket is `1 − ½((√p_j − √p_k)² + (√q_j − √q_k)²)`, which keeps its digits when the
 /// classes are almost alike.
-fn slow_ib(table: &Contingency, term: u32, classes: &[Class]) -> f64 {
-    let p: Vec<f64> =
-        classes.iter().map(|c| (1.0 + occurrences(table, term as usize, c.label)) / c.denominator).collect();
+fn slow_ib(table: &Contingency, term: u32, classes: &[Class], prior: WordPrior) -> f64 {
+    let p: Vec<f64> = classes
+        .iter()
+        .map(|c| {
+            let own = occurrences(table, term as usize, c.label);
+            match prior {
+                WordPrior::AddOne => (1.0 + own) / (c.words + c.tokens),
+                WordPrior::Weight(m) => {
+                    let share = table.occurrences()[term as usize] as f64 / c.all_tokens;
+                    (own + m * share) / (c.tokens + m)
+                }
+            }
+        })
+        .collect();
     let mut sum = 0.0;
     for j in 0..classes.len() {
         for k in 0..j {
@@ -122,6 +136,9 @@ fn all_scores() -> Vec<Score> {
             Formula::Wfo(_) => [0.0, 0.3, 1.0]
                 .map(|l| Score::new(Formula::Wfo(Lambda::Fixed(l)), score.pool()).expect("λ in range"))
                 .to_vec(),
+            Formula::Ib(_) => [WordPrior::AddOne, WordPrior::Weight(1.0), WordPrior::Weight(100.0)]
+                .map(|prior| Score::new(Formula::Ib(prior), None).expect("a weight above 0"))
+                .to_vec(),
             _ => vec![score],
         })
         .collect()
@@ -130,7 +147,7 @@ fn all_scores() -> Vec<Score> {
 fn compare(table: &Contingency, cut: u32) -> Result<(), TestCaseError> {
     let taking_part = table.label_documents().iter().filter(|&&n| n > 0).count();
     let scores: Vec<Score> =
-        all_scores().into_iter().filter(|s| taking_part > 1 || s.formula() != Formula::Ib).collect();
+        all_scores().into_iter().filter(|s| taking_part > 1 || !matches!(s.formula(), Formula::Ib(_))).collect();
     let selectors: Vec<Selector> = scores.iter().map(|&s| Selector::score(s).with_cut(Some(cut))).collect();
     let rankings = rank_all(&selectors, table).expect("labels with contrast");
     let classes = classes(table, cut);
@@ -145,7 +162,7 @@ fn compare(table: &Contingency, cut: u32) -> Result<(), TestCaseError> {
             prop_assert!(df > cut && fast.is_finite());
             let slow = slow_score(*score, table, term, &classes);
             // ib is a sum of squares of small angles; everything else is of the order of its parts.
-            let scale = if score.formula() == Formula::Ib { 1e-4 } else { 10.0 };
+            let scale = if matches!(score.formula(), Formula::Ib(_)) { 1e-4 } else { 10.0 };
             prop_assert!(
                 close(fast, slow, scale),
                 "{} of term {} at cut {}: {} instead of {}",
@@ -242,7 +259,7 @@ fn equal_cells_in_any_order_give_equal_bits() {
         })
         .collect();
     let table = Contingency::of(&Counts::from_rows(&corpus));
-    for score in all_scores().into_iter().filter(|s| s.formula() != Formula::Ib) {
+    for score in all_scores().into_iter().filter(|s| !matches!(s.formula(), Formula::Ib(_))) {
         let ranking = rank(&score.to_string(), &table);
         assert!(
             ranking.scores().windows(2).all(|w| w[0].to_bits() == w[1].to_bits()),

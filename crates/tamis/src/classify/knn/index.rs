@@ -1,6 +1,6 @@
 //! The inverted index: feature → postings (training document, weight), in blocks of documents.
 
-use super::Similarity;
+use super::KnnOptions;
 use super::weights::{Weights, inverse_norm};
 use crate::classify::{Problem, Query};
 
@@ -48,12 +48,12 @@ pub(super) struct QueryTerm {
 }
 
 impl Index {
-    pub(super) fn of(problem: &Problem, similarity: Similarity) -> Self {
-        Self::with_block(problem, similarity, BLOCK)
+    pub(super) fn of(problem: &Problem, options: KnnOptions) -> Self {
+        Self::with_block(problem, options, BLOCK)
     }
 
-    fn with_block(problem: &Problem, similarity: Similarity, block: usize) -> Self {
-        let weights = Weights::of(problem, similarity);
+    fn with_block(problem: &Problem, options: KnnOptions, block: usize) -> Self {
+        let weights = Weights::of(problem, options);
         let documents = problem.documents();
         let blocks = (0..documents)
             .step_by(block)

@@ -55,17 +55,33 @@ pub struct KnnOptions {
     pub k: usize,
     /// Which similarity, and with it which score.
     pub similarity: Similarity,
+    /// `knn`: what counts as one occurrence. 1, but where a corpus was read as weights, whose parts are
+    /// [`WEIGHT_UNIT`](crate::corpus::WEIGHT_UNIT).
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub unit: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for a reference
+fn is_one(unit: &u32) -> bool {
+    *unit == 1
 }
 
 impl KnnOptions {
     /// `knn`: okapi similarity, 100 neighbours (olsson 6.1).
-    pub const KNN: Self = Self { k: 100, similarity: Similarity::Okapi };
+    pub const KNN: Self = Self { k: 100, similarity: Similarity::Okapi, unit: 1 };
     /// `wknn`: cosine similarity, 20 neighbours (addis).
-    pub const WKNN: Self = Self { k: 20, similarity: Similarity::Cosine };
+    pub const WKNN: Self = Self { k: 20, similarity: Similarity::Cosine, unit: 1 };
 
     fn checked_for(&self, problem: &Problem) -> Result<usize> {
         if self.k == 0 {
             return Err(Error::invalid("k", self.k, "at least one neighbour is needed"));
+        }
+        if self.unit == 0 {
+            return Err(Error::invalid("unit", self.unit, "an occurrence counts at least 1"));
         }
         if problem.documents() == 0 {
             return Err(Error::data("no training documents: there is nothing to be a neighbour of"));
@@ -111,7 +127,7 @@ impl Knn {
     /// Turns the training documents into an index. Cost: one pass over the counts.
     pub fn fit(problem: &Problem, options: &KnnOptions) -> Result<Self> {
         let k = options.checked_for(problem)?;
-        let index = Index::of(problem, options.similarity);
+        let index = Index::of(problem, *options);
         let inverse_norms = match options.similarity {
             Similarity::Okapi => Vec::new(),
             Similarity::Cosine => {

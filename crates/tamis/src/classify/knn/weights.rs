@@ -1,6 +1,6 @@
 //! Term weights for neighbours (method 6), split into what a query brings and what a training document holds.
 
-use super::Similarity;
+use super::{KnnOptions, Similarity};
 use crate::classify::Problem;
 
 /// Everything about weights that is learned from the training documents.
@@ -10,12 +10,14 @@ pub(super) struct Weights {
     /// `idf` of each feature; 0 for a feature that cannot contribute.
     idf: Vec<f64>,
     mean_length: f64,
+    /// What counts as one occurrence.
+    unit: f64,
     /// `1 + log tf` for small `tf`.
     logs: [f64; 256],
 }
 
 impl Weights {
-    pub(super) fn of(problem: &Problem, similarity: Similarity) -> Self {
+    pub(super) fn of(problem: &Problem, KnnOptions { similarity, unit, .. }: KnnOptions) -> Self {
         let n = problem.documents() as f64;
         let idf = |df: u32| {
             let df = f64::from(df);
@@ -30,6 +32,7 @@ impl Weights {
             similarity,
             idf: problem.df().into_iter().map(idf).collect(),
             mean_length: problem.mean_length(),
+            unit: f64::from(unit),
             logs: std::array::from_fn(|tf| if tf == 0 { 0.0 } else { 1.0 + (tf as f64).ln() }),
         }
     }
@@ -53,10 +56,10 @@ impl Weights {
         self.idf[feature as usize] > 0.0
     }
 
-    /// What a document's length adds to the denominators of its okapi weights: `0.5 + 1.5·dl/avdl`.
+    /// What a document's length adds to the denominators of its okapi weights: `0.5 + 1.5·dl/avdl`, counted in units.
     pub(super) fn length_part(&self, length: u32) -> f64 {
         let relative_length = if self.mean_length == 0.0 { 0.0 } else { f64::from(length) / self.mean_length };
-        0.5 + 1.5 * relative_length
+        self.unit * (0.5 + 1.5 * relative_length)
     }
 
     /// The weight that a posting stores: okapi `w_i(t)`, or `(1 + log tf)·idf(t)` before normalisation.

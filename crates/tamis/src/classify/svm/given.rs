@@ -21,7 +21,35 @@ pub struct GivenFit {
     pub solutions: Vec<Solution>,
 }
 
+/// The plane of a class: its weights by feature, in the order they were met, and its bias.
+pub(in crate::classify) struct ClassPlane {
+    pub(in crate::classify) class: u32,
+    pub(in crate::classify) weights: Vec<(u32, f32)>,
+    pub(in crate::classify) bias: f64,
+}
+
 impl SvmOptions {
+    /// Planes of some classes, each against the rest, on rows as they lie. `members` are classes × rows, `told` the weights that
+    /// were told for classes; `mirrored` where there are two classes and every row has one of them.
+    pub(in crate::classify) fn planes(
+        &self,
+        rows: &Rows,
+        members: Csr<()>,
+        classes: Vec<u32>,
+        told: Vec<f64>,
+        mirrored: bool,
+        progress: &dyn Progress,
+    ) -> Result<Vec<ClassPlane>> {
+        let data = Data { rows, members, labels: classes, told, factors: None };
+        let (_, solved) = ovr::solve(self, &data, mirrored, None, progress)?;
+        let plane = |part: super::Solved| ClassPlane {
+            class: part.solution.label,
+            weights: part.plane.features.iter().zip(&part.plane.weights).map(|(&f, &w)| (f, w as f32)).collect(),
+            bias: part.plane.bias,
+        };
+        Ok(solved.into_iter().map(plane).collect())
+    }
+
     /// Fits vectors as they are, one label against the rest: neither weighted nor scaled. `weights` say how often each counts (empty:
     /// once); labels are named by their numbers.
     pub fn fit_vectors(

@@ -28,7 +28,10 @@ pub(super) struct LineWriter {
 
 impl LineWriter {
     pub(super) fn new(path: &Path, format: Format, options: &WriteOptions) -> Result<Self> {
-        if !matches!(format, Format::Jsonl | Format::Csv | Format::Tsv | Format::FastText | Format::SvmLight) {
+        if !matches!(
+            format,
+            Format::Jsonl | Format::Csv | Format::Tsv | Format::FastText | Format::SvmLight | Format::Annif
+        ) {
             let here = if format == Format::Parquet { " by this build" } else { "" };
             let reason =
                 format!("{format} is read but not written{here}; give one of {} with the option `to`", written());
@@ -77,6 +80,7 @@ impl LineWriter {
             Format::Csv => self.columns(document, b',')?,
             Format::Tsv => self.columns(document, b'\t')?,
             Format::FastText => self.fasttext(document)?,
+            Format::Annif => self.annif(document)?,
             Format::SvmLight => self.svmlight(document)?,
             _ => {
                 serde_json::to_writer(&mut self.buffer, &Record(document))
@@ -105,6 +109,28 @@ impl LineWriter {
         let columns = [&*document.id].into_iter().chain(texts).chain([&*labels, date, split]);
         self.line(&mut record, delimiter, columns)?;
         self.buffer = record;
+        Ok(())
+    }
+
+    fn annif(&mut self, document: &Document<'_>) -> Result<()> {
+        let text = text_of(&document.body);
+        for word in text.split_whitespace() {
+            self.buffer.extend_from_slice(word.as_bytes());
+            self.buffer.push(b' ');
+        }
+        if text.split_whitespace().next().is_some() {
+            self.buffer.pop();
+        }
+        self.buffer.push(b'\t');
+        for (at, label) in document.labels.iter().enumerate() {
+            if label.contains(['<', '>']) || label.contains(char::is_whitespace) {
+                let reason = format!("has the label {label:?}, which cannot stand between < and >");
+                return Err(cannot_hold(&self.path, document, &reason));
+            }
+            let gap = if at > 0 { " " } else { "" };
+            self.buffer.extend_from_slice(format!("{gap}<{label}>").as_bytes());
+        }
+        self.end_line();
         Ok(())
     }
 

@@ -9,10 +9,14 @@
 //! does not meet has the angle `asin √(1/(V + N_j))`, the same for every term: their moments are those of all classes
 //! minus those of the classes met. So a term costs its met classes, not `m²`.
 //!
+//! With word priors (`ib(m)`) unmet classes have angles that differ from term to term, so a term costs all classes, still
+//! not their pairs.
+//!
 //! `μ` is the mean angle: the quadratic part is then a sum of positive numbers and nothing cancels. Angles far from
 //! the others, where the series would be long, are taken out and paired directly with every class.
 
 use crate::counts::{Contingency, Meeting};
+use crate::features::registry::WordPrior;
 
 /// Powers of `g` used at most: `x^2` to `x^16`.
 const TERMS: usize = 8;
@@ -57,7 +61,7 @@ const BINOMIAL: [[f64; MOMENTS]; MOMENTS] = {
 pub struct Bhattacharyya {
     /// `P_c`; 0 for labels without documents.
     priors: Vec<f64>,
-    /// `V + N_c`.
+    /// `V + N_c`, or `N_c + m`.
     denominators: Vec<f64>,
     /// Classes with documents: those without change nothing, not even the last digit.
     classes: usize,
@@ -71,6 +75,8 @@ pub struct Bhattacharyya {
     powers: Vec<[f64; MOMENTS]>,
     /// Sums of `powers` over all classes.
     totals: [f64; MOMENTS],
+    /// Word priors: their weight, and the occurrences of all terms.
+    prior: Option<(f64, f64)>,
     /// Whether even the unmet angles are too far apart for the series (a vocabulary of a few terms).
     direct: bool,
 }
@@ -85,13 +91,14 @@ pub struct Angles {
 
 impl Bhattacharyya {
     /// Prepares the classes of a contingency for the vocabulary of terms with `df > cut`.
-    pub fn new(table: &Contingency, cut: u32) -> Self {
+    pub fn new(table: &Contingency, cut: u32, prior: WordPrior) -> Self {
         let labels = table.label_documents().len();
         let mut occurrences = vec![0u64; labels];
-        let mut vocabulary = 0u64;
+        let (mut vocabulary, mut all) = (0u64, 0u64);
         for (term, &df) in table.df().iter().enumerate() {
             if df > cut {
                 vocabulary += 1;
+                all += table.occurrences()[term];
                 for (label, meeting) in table.meetings().row(term) {
                     occurrences[label as usize] += u64::from(meeting.occurrences);
                 }
@@ -100,7 +107,12 @@ impl Bhattacharyya {
         let documents: u64 = table.label_documents().iter().map(|&n| u64::from(n)).sum();
         let priors: Vec<f64> =
             table.label_documents().iter().map(|&n| super::quotient(f64::from(n), documents as f64)).collect();
-        let denominators: Vec<f64> = occurrences.iter().map(|&n| (vocabulary + n).max(1) as f64).collect();
+        let prior = match prior {
+            WordPrior::AddOne => None,
+            WordPrior::Weight(m) => Some((m, all.max(1) as f64)),
+        };
+        let denominator = |n: u64| prior.map_or((vocabulary + n).max(1) as f64, |(m, _)| n as f64 + m);
+        let denominators: Vec<f64> = occurrences.iter().map(|&n| denominator(n)).collect();
         let unmet: Vec<f64> = denominators.iter().map(|&d| angle(1.0, d)).collect();
         let taking_part = || unmet.iter().zip(&priors).filter(|(_, p)| **p > 0.0);
         let unmet_range =
@@ -113,11 +125,14 @@ impl Bhattacharyya {
         }
         let direct = unmet_range.1 - centre > NEAR || centre - unmet_range.0 > NEAR;
         let classes = taking_part().count();
-        Self { priors, denominators, classes, unmet, unmet_range, centre, powers, totals, direct }
+        Self { priors, denominators, classes, unmet, unmet_range, centre, powers, totals, prior, direct }
     }
 
-    /// The distance of one term from the classes it meets and how often it occurs there.
-    pub fn score(&self, labels: &[u32], meetings: &[Meeting], angles: &mut Angles) -> f64 {
+    /// The distance of one term from its occurrences in all documents, the classes it meets and how often it occurs there.
+    pub fn score(&self, occurrences: u64, labels: &[u32], meetings: &[Meeting], angles: &mut Angles) -> f64 {
+        if let Some((m, all)) = self.prior {
+            return self.score_with(m * occurrences as f64 / all, labels, meetings, angles);
+        }
         angles.met.clear();
         angles.far.clear();
         let (mut low, mut high) = self.unmet_range;
@@ -137,6 +152,44 @@ impl Bhattacharyya {
         }
         let near = self.near_pairs(labels, &angles.met, high - low);
         if angles.far.is_empty() { near } else { near + self.far_pairs(labels, angles) }
+    }
+
+    /// The same where every class has so many occurrences more of the term.
+    fn score_with(&self, more: f64, labels: &[u32], meetings: &[Meeting], angles: &mut Angles) -> f64 {
+        angles.all.clear();
+        angles.all.extend(self.denominators.iter().map(|&d| angle(more, d)));
+        for (&label, meeting) in labels.iter().zip(meetings) {
+            let class = label as usize;
+            angles.all[class] = angle(more + f64::from(meeting.occurrences), self.denominators[class]);
+        }
+        let centre: f64 = self.priors.iter().zip(&angles.all).map(|(p, theta)| p * theta).sum();
+        let near = |theta: f64| (theta - centre).abs() <= NEAR;
+        let of_class = || self.priors.iter().zip(&angles.all).filter(|(p, _)| **p > 0.0);
+        // The mean of the near ones, so that the quadratic part is a sum of positive numbers.
+        let (mut weight, mut first) = (0.0, 0.0);
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for (p, &theta) in of_class().filter(|(_, theta)| near(**theta)) {
+            weight += p;
+            first += p * theta;
+            (low, high) = (low.min(theta), high.max(theta));
+        }
+        let mean = super::quotient(first, weight);
+        let terms = series_length((high - low).max(0.0));
+        let mut moments = [0.0; MOMENTS];
+        for (p, &theta) in of_class().filter(|(_, theta)| near(**theta)) {
+            add(&mut moments, &weighted(*p, theta - mean), 2 * terms + 1);
+        }
+        let mut sum = pair_sum(&moments, terms);
+        for (j, (p, &theta)) in self.priors.iter().zip(&angles.all).enumerate() {
+            if *p == 0.0 || near(theta) {
+                continue;
+            }
+            let others = self.priors.iter().zip(&angles.all).enumerate();
+            // Two far classes are one pair.
+            let others = others.filter(|(k, (_, other))| *k < j || near(**other)).filter(|(k, _)| *k != j);
+            sum += p * others.map(|(_, (q, other))| q * minus_log_cos(theta - other)).sum::<f64>();
+        }
+        sum
     }
 
     /// Pairs of classes whose angles lie near the centre, by moments.

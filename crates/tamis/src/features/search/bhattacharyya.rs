@@ -1,11 +1,12 @@
 //! The multinomial Bhattacharyya distance between classes, as a criterion with running sums (method 5).
 
-use super::bounds::{Bounds, Shape};
+use super::bounds::{Bounds, Shape, Term};
 use super::contenders::contenders;
 use super::criterion::{first_of_best, last_of_best};
 use super::twofold::Sums;
 use super::{Choice, Clock, Criterion};
 use crate::counts::{Contingency, Csr};
+use crate::features::WordPrior;
 use crate::{Error, Result};
 
 const NO_ROW: u32 = u32::MAX;
@@ -40,10 +41,12 @@ pub struct Bhattacharyya {
     entries: Csr<Entry>,
     /// By row: occurrences in all documents.
     tokens: Vec<u64>,
-    /// By class: `√p` of a term that does not occur in it.
+    /// By class: `√p` of a term that does not occur in it, but for `scale`.
     absent_root: Vec<f64>,
-    /// By class: `p` of a term that does not occur in it.
+    /// By class: `p` of a term that does not occur in it, but for the square of `scale`.
     absent_p: Vec<f64>,
+    /// Word priors, by row: `√P(v)`, what `√p` of an absent term is multiplied with. Empty for add-one, where it is 1.
+    scale: Vec<f64>,
     /// By class: `½ Σ_{k≠c} P_c P_k`.
     class_weight: Vec<f64>,
     /// By pair: `P_j P_k`.
@@ -68,9 +71,14 @@ pub(super) fn pair_row(classes: usize, j: usize) -> usize {
 impl Bhattacharyya {
     /// Over the terms with `df > level` (DF cutting of method 2).
     pub fn cut(contingency: &Contingency, level: u32) -> Result<Self> {
+        Self::cut_with(contingency, level, WordPrior::AddOne)
+    }
+
+    /// The same with probabilities estimated another way.
+    pub fn cut_with(contingency: &Contingency, level: u32, prior: WordPrior) -> Result<Self> {
         let df = contingency.df();
         let terms: Vec<u32> = (0..df.len() as u32).filter(|&t| df[t as usize] > level).collect();
-        Self::new(contingency, &terms)
+        Self::new_with(contingency, &terms, prior)
     }
 
     /// Over the given terms (distinct), which are the vocabulary of size `V` that the probabilities are smoothed over.
@@ -78,6 +86,13 @@ impl Bhattacharyya {
     /// Labels without a training document take no part; at least two must be left. A document of several labels counts
     /// in each.
     pub fn new(contingency: &Contingency, terms: &[u32]) -> Result<Self> {
+        Self::new_with(contingency, terms, WordPrior::AddOne)
+    }
+
+    /// The same with probabilities estimated another way. With word priors a term of no document has the probability 0 everywhere, and
+    /// is refused.
+    pub fn new_with(contingency: &Contingency, terms: &[u32], prior: WordPrior) -> Result<Self> {
+        prior.check()?;
         let labels: Vec<u32> =
             (0..contingency.labels().len() as u32).filter(|&l| contingency.label_documents()[l as usize] > 0).collect();
         if labels.len() < 2 {
@@ -109,17 +124,25 @@ impl Bhattacharyya {
                 class_tokens[class_of[label as usize] as usize] += u64::from(meeting.occurrences);
             }
         }
-        let denominator: Vec<f64> = class_tokens.iter().map(|&n| terms.len() as f64 + n as f64).collect();
+        // `V` occurrences more, one of each term; or `m`, divided as all occurrences are.
+        let (more, scale) = match prior {
+            WordPrior::AddOne => (terms.len() as f64, Vec::new()),
+            WordPrior::Weight(m) => (m, shares(contingency, terms)?),
+        };
+        let one = if scale.is_empty() { 1.0 } else { more };
+        let denominator: Vec<f64> = class_tokens.iter().map(|&n| more + n as f64).collect();
         // Without terms the denominator is 0, and nothing will ever be divided by it.
-        let absent_p: Vec<f64> = denominator.iter().map(|&d| if d == 0.0 { 0.0 } else { 1.0 / d }).collect();
+        let absent_p: Vec<f64> = denominator.iter().map(|&d| if d == 0.0 { 0.0 } else { one / d }).collect();
         let absent_root: Vec<f64> = absent_p.iter().map(|p| p.sqrt()).collect();
         let mut entries = Csr::new(m);
-        for &term in terms {
+        for (row, &term) in terms.iter().enumerate() {
+            let scale = scale.get(row).copied().unwrap_or(1.0);
             entries.push_row(contingency.meetings().row(term as usize).map(|(label, meeting)| {
                 let class = class_of[label as usize] as usize;
-                let p = (1.0 + f64::from(meeting.occurrences)) / denominator[class];
+                let p = (one * scale * scale + f64::from(meeting.occurrences)) / denominator[class];
                 let root = p.sqrt();
-                (class as u32, Entry { p, root, excess: [root - absent_root[class], p - absent_p[class]] })
+                let excess = [root - scale * absent_root[class], p - scale * scale * absent_p[class]];
+                (class as u32, Entry { p, root, excess })
             }));
         }
         let label_documents = |l: u32| f64::from(contingency.label_documents()[l as usize]);
@@ -144,6 +167,7 @@ impl Bhattacharyya {
             mass: Sums::zeros(m),
             absent_root,
             absent_p,
+            scale,
             class_weight,
             pair_weight,
             documents: contingency.documents() as f64,
@@ -172,6 +196,10 @@ impl Bhattacharyya {
     /// `√p_v|c` and `p_v|c` in every class.
     fn dense(&self, row: usize) -> (Vec<f64>, Vec<f64>) {
         let (mut roots, mut ps) = (self.absent_root.clone(), self.absent_p.clone());
+        if let Some(&scale) = self.scale.get(row) {
+            roots.iter_mut().for_each(|root| *root *= scale);
+            ps.iter_mut().for_each(|p| *p *= scale * scale);
+        }
         for (class, entry) in self.entries.row(row) {
             roots[class as usize] = entry.root;
             ps[class as usize] = entry.p;
@@ -245,13 +273,21 @@ impl Bhattacharyya {
         if sign > 0.0 { self.member_tokens + self.tokens[row] } else { self.member_tokens - self.tokens[row] }
     }
 
+    fn term(&self, row: usize) -> Term<'_> {
+        Term {
+            classes: self.entries.row_indices(row),
+            entries: self.entries.row_values(row),
+            scale: self.scale.get(row).copied(),
+        }
+    }
+
     /// At least the value with the term.
     fn bound_with(&self, row: usize) -> f64 {
         // The bounds divide by the sums, which an empty subset does not have.
         if self.members == 0 {
             return 0.0;
         }
-        let distance = self.bounds.distance_with(self.entries.row_indices(row), self.entries.row_values(row));
+        let distance = self.bounds.distance_with(self.term(row));
         self.criterion(self.tokens_after(row, 1.0), distance)
     }
 
@@ -260,9 +296,19 @@ impl Bhattacharyya {
         if self.members <= 2 {
             return 0.0;
         }
-        let distance = self.bounds.distance_without(self.entries.row_indices(row), self.entries.row_values(row));
+        let distance = self.bounds.distance_without(self.term(row));
         self.criterion(self.tokens_after(row, -1.0), distance)
     }
+}
+
+/// `√P(v)` of each term: the share of all terms' occurrences that is its own.
+fn shares(contingency: &Contingency, terms: &[u32]) -> Result<Vec<f64>> {
+    let all: u64 = terms.iter().map(|&t| contingency.occurrences()[t as usize]).sum();
+    let share = |&term: &u32| match contingency.occurrences()[term as usize] {
+        0 => Err(Error::data(format!("term {term} occurs in no document, so it has no word prior; cut it"))),
+        own => Ok((own as f64 / all as f64).sqrt()),
+    };
+    terms.iter().map(share).collect()
 }
 
 /// `Σ w log x`, in order.

@@ -14,6 +14,11 @@
 //! The `Q` part uses `log(1 + z) ≤ z(6 + z)/(6 + 4z)` for `z > −1`: both sides are 0 at 0, and the derivative of the difference
 //! is `z³ / ((1 + z)(3 + 2z)²)`, so it falls before 0 and rises after.
 
+//!
+//! With word priors `√p` of a term in a class it does not occur in is `σ·β_c`, `σ = √P(v)` its own: everything above holds with `σ·β` for `β`, so the
+//! common part of `F_i` is multiplied by `σ^2i` and the linear one by `σ^i`. The logarithms `log(Q_c ± σ²β_c²)` cannot be taken beforehand for
+//! every σ; `log(1 + z) ≤ z − z²/2 + z³/3` for `z > −1` makes their sum a polynomial in `σ²`.
+
 use super::bhattacharyya::{Entry, pair_row};
 
 /// Room for rounding, relative to the numbers that are added up. Their rounding errors are near 1e-15; a larger slack
@@ -41,6 +46,19 @@ pub(super) struct Bounds {
     mass: [Vec<f64>; 2],
     /// The distance with, and without, a term that occurs in no class, but for the `F` parts; slack included.
     start: [f64; 2],
+    /// `Σ W_c log Q_c − Σ w log B`, slack included; `Σ W_c (β_c²/Q_c)^i` for i = 1, 2, 3; and by class `Q_c` and `β_c²`: the same for any scale.
+    scaled: (f64, [f64; 3], Vec<(f64, f64)>),
+}
+
+/// A candidate, as the bounds see it.
+#[derive(Clone, Copy)]
+pub(super) struct Term<'a> {
+    /// The classes it occurs in, ascending.
+    pub(super) classes: &'a [u32],
+    /// What it is there.
+    pub(super) entries: &'a [Entry],
+    /// Word priors: σ.
+    pub(super) scale: Option<f64>,
 }
 
 const WITH: usize = 0;
@@ -59,6 +77,7 @@ impl Bounds {
             weight: vec![0.0; classes],
             mass: [vec![0.0; classes], vec![0.0; classes]],
             start: [0.0; 2],
+            scaled: (0.0, [0.0; 3], vec![(0.0, 0.0); classes]),
         }
     }
 
@@ -100,31 +119,60 @@ impl Bounds {
             }
             self.start[side] = logs - log_overlap + SLACK * (1.0 + logs.abs() + log_overlap.abs());
         }
+        let (mut logs, mut sums) = (0.0, [0.0; 3]);
+        for (c, place) in self.scaled.2.iter_mut().enumerate() {
+            *place = (mass[c], p[c]);
+            logs += class_weight[c] * mass[c].ln();
+            let z = p[c] / mass[c];
+            for (sum, power) in sums.iter_mut().zip([z, z * z, z * z * z]) {
+                *sum += class_weight[c] * power;
+            }
+        }
+        self.scaled.0 = logs - log_overlap + SLACK * (1.0 + logs.abs() + log_overlap.abs());
+        self.scaled.1 = sums;
+    }
+
+    /// The distance with or without a term that occurs in no class, but for the `F` parts.
+    fn start(&self, side: usize, scale: Option<f64>) -> f64 {
+        let Some(scale) = scale else { return self.start[side] };
+        let (start, [first, second, third], _) = &self.scaled;
+        let square = scale * scale;
+        let odd = square * first + square.powi(3) * third / 3.0;
+        start + if side == WITH { odd } else { -odd } - square * square * second / 2.0
+    }
+
+    /// `1/(Q_c ± σ²β_c²)`.
+    fn mass(&self, side: usize, scale: Option<f64>, c: usize) -> f64 {
+        let Some(scale) = scale else { return self.mass[side][c] };
+        let (mass, p) = self.scaled.2[c];
+        let absent = scale * scale * p;
+        1.0 / if side == WITH { mass + absent } else { mass - absent }
     }
 
     /// At least the distance with a term that occurs in the given classes.
-    pub(super) fn distance_with(&self, classes: &[u32], entries: &[Entry]) -> f64 {
-        let [first, second] = self.shares(classes, entries);
-        let mut bound = self.start[WITH] - first + 0.5 * second;
-        for (&class, entry) in classes.iter().zip(entries) {
+    pub(super) fn distance_with(&self, term: Term<'_>) -> f64 {
+        let [first, second] = self.shares(term);
+        let mut bound = self.start(WITH, term.scale) - first + 0.5 * second;
+        for (&class, entry) in term.classes.iter().zip(term.entries) {
             let c = class as usize;
-            bound += self.weight[c] * log_bound(entry.excess[1] * self.mass[WITH][c]);
+            bound += self.weight[c] * log_bound(entry.excess[1] * self.mass(WITH, term.scale, c));
         }
         bound
     }
 
     /// At least the distance without a term, a member, that occurs in the given classes; infinite when no bound is known.
-    pub(super) fn distance_without(&self, classes: &[u32], entries: &[Entry]) -> f64 {
-        let largest = self.largest_share(classes, entries);
+    pub(super) fn distance_without(&self, term: Term<'_>) -> f64 {
+        let largest = self.largest_share(term);
         if largest >= 0.99 {
             return f64::INFINITY;
         }
-        let [first, second] = self.shares(classes, entries);
-        let mut bound = self.start[WITHOUT] + first + second * (0.5 + largest / (3.0 * (1.0 - largest)));
-        for (&class, entry) in classes.iter().zip(entries) {
+        let [first, second] = self.shares(term);
+        let mut bound = self.start(WITHOUT, term.scale) + first + second * (0.5 + largest / (3.0 * (1.0 - largest)));
+        for (&class, entry) in term.classes.iter().zip(term.entries) {
             let c = class as usize;
-            let z = entry.excess[1] * self.mass[WITHOUT][c];
-            if z >= 0.99 {
+            let z = entry.excess[1] * self.mass(WITHOUT, term.scale, c);
+            // Also where nothing is left of the class, or less by rounding.
+            if !(0.0..0.99).contains(&z) {
                 return f64::INFINITY;
             }
             bound += self.weight[c] * log_bound(-z);
@@ -133,12 +181,14 @@ impl Bounds {
     }
 
     /// `F_1` and `F_2`.
-    fn shares(&self, classes: &[u32], entries: &[Entry]) -> [f64; 2] {
-        let mut sums = self.common;
+    fn shares(&self, Term { classes, entries, scale }: Term<'_>) -> [f64; 2] {
+        let scale = scale.unwrap_or(1.0);
+        let square = scale * scale;
+        let mut sums = [square * self.common[0], square * square * self.common[1]];
         for (at, (&class, entry)) in classes.iter().zip(entries).enumerate() {
             let j = class as usize;
             let row = pair_row(self.slope.len(), j);
-            let mut along = self.slope[j];
+            let mut along = [scale * self.slope[j][0], square * self.slope[j][1]];
             for (&other, with) in classes[at + 1..].iter().zip(&entries[at + 1..]) {
                 let pair = self.pairs[row.wrapping_add(other as usize)];
                 along[0] += pair[0] * with.excess[0];
@@ -151,12 +201,13 @@ impl Bounds {
     }
 
     /// At least the largest `x_jk`.
-    fn largest_share(&self, classes: &[u32], entries: &[Entry]) -> f64 {
-        let mut largest = self.common_reach;
+    fn largest_share(&self, Term { classes, entries, scale }: Term<'_>) -> f64 {
+        let scale = scale.unwrap_or(1.0);
+        let mut largest = scale * scale * self.common_reach;
         for (at, (&class, entry)) in classes.iter().zip(entries).enumerate() {
             let j = class as usize;
             let row = pair_row(self.slope.len(), j);
-            let mut along = self.reach[j];
+            let mut along = scale * self.reach[j];
             for (&other, with) in classes[at + 1..].iter().zip(&entries[at + 1..]) {
                 along = along.max(self.inverse[row.wrapping_add(other as usize)] * with.root);
             }

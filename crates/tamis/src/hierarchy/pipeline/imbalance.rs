@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -134,6 +135,26 @@ impl ScoreTable {
         }
         rows.sort_unstable();
         Ok(self.select_rows(&rows))
+    }
+
+    /// A set that holds positives and negatives in the ratio and wastes no real document: every positive, and negatives up to
+    /// the ratio, drawn by the seed where there are more; only where there are too few are they weighted up to it
+    /// (method 10). What is drawn for a ratio is part of what is drawn for a larger one.
+    pub fn held_to(&self, imbalance: Imbalance, seed: u64) -> Result<Self> {
+        let (positives, negatives) = self.both_kinds()?;
+        let wanted = positives as f64 * imbalance.negatives;
+        if wanted >= negatives as f64 {
+            return self.clone().with_negative_weight(wanted / negatives as f64);
+        }
+        // A ratio of less than one negative to all positives still needs one: it is weighted down.
+        let keep = (wanted.round() as usize).max(1);
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut of: Vec<usize> = (0..self.documents()).filter(|&r| !self.truth()[r]).collect();
+        of.shuffle(&mut random);
+        let mut rows: Vec<usize> = (0..self.documents()).filter(|&r| self.truth()[r]).collect();
+        rows.extend_from_slice(&of[..keep]);
+        rows.sort_unstable();
+        self.select_rows(&rows).with_negative_weight(wanted / keep as f64)
     }
 
     fn both_kinds(&self) -> Result<(usize, usize)> {

@@ -119,6 +119,11 @@ pub struct Selection {
     pub proven: bool,
     /// Time by calibrate step.
     pub steps: Vec<CalibrateStep>,
+    /// tsa: of the steps from one end of its grid to the other, the share that a repair of each level makes on average, root
+    /// first (ρ of addis 4).
+    /// Empty for other methods.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub visited: Vec<f64>,
 }
 
 /// A selection with the table it was made on: what programs read.
@@ -167,6 +172,7 @@ struct Found {
     steps: Vec<CalibrateStep>,
     bound: Option<f64>,
     proven: bool,
+    visited: Vec<f64>,
 }
 
 /// Selects thresholds for a pipeline.
@@ -236,6 +242,7 @@ pub fn select_with(
         bound: found.bound,
         proven: found.proven,
         steps: found.steps,
+        visited: found.visited,
     })
 }
 

@@ -44,14 +44,22 @@ pub(super) fn run(table: &ScoreTable, options: &Options) -> Result<Found> {
     let mut state = State::new(&places, &units);
     let mut found = Found::default();
     let mut since = begin;
+    // By level: steps of all its repairs, and how many repairs there were.
+    let mut by_level = vec![(0u64, 0u64); table.depth()];
     for (level, moves) in calibrate_steps(table.depth()) {
-        let evaluations = moves
-            .into_iter()
-            .map(|(level, direction)| repair(&mut state, &scorer, grid, options.keep, level, direction))
-            .sum();
+        let mut evaluations = 0;
+        for (level, direction) in moves {
+            let of_repair = repair(&mut state, &scorer, grid, options.keep, level, direction);
+            // The first utility is that of where it stands.
+            by_level[level].0 += of_repair - 1;
+            by_level[level].1 += 1;
+            evaluations += of_repair;
+        }
         found.steps.push(CalibrateStep { level: level + 1, seconds: since.elapsed().as_secs_f64(), evaluations });
         since = Instant::now();
     }
+    let steps = f64::from(grid.last());
+    found.visited = by_level.into_iter().map(|(made, repairs)| made as f64 / (steps * repairs as f64)).collect();
     found.thresholds = state.at().iter().map(|&i| grid.threshold(i)).collect();
     Ok(found)
 }

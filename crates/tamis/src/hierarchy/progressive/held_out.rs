@@ -86,7 +86,7 @@ impl Scores {
         for (document, truth) in self.truth.iter().enumerate() {
             ranked.clear();
             let roots = model.taxonomy.roots();
-            let below = truth.iter().flat_map(|&n| model.taxonomy.children(n)).copied();
+            let below = truth.iter().flat_map(|&n| model.taxonomy.first_children(n));
             ranked.extend(roots.chain(below).filter_map(|node| {
                 let score = self.raw(document, node);
                 score.is_finite().then_some(Scored { label: node, score })

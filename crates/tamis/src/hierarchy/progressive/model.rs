@@ -311,7 +311,7 @@ impl ProgressiveModel {
             decided.extend(self.taxonomy.nodes().filter(|&n| self.passes(n, csv)));
         }
         match self.options.answers {
-            Answers::All | Answers::AtLeastOne => self.most_specific(decided),
+            Answers::All | Answers::AtLeastOne => self.taxonomy.most_specific(decided),
             Answers::One => {
                 let possible = self.taxonomy.closure(decided.drain(..));
                 decided.extend(ranked.iter().map(|s| s.label).find(|l| possible.binary_search(l).is_ok()));
@@ -334,12 +334,5 @@ impl ProgressiveModel {
         let Some(tuned) = &self.tuned[node as usize] else { return false };
         let from_below = std::iter::once(node).chain(self.taxonomy.ancestors(node));
         from_below.zip(tuned.thresholds.iter().rev()).all(|(n, &threshold)| csv[n as usize] >= threshold)
-    }
-
-    /// Leaves out nodes that have a node of the set below them.
-    fn most_specific(&self, nodes: &mut Vec<u32>) {
-        let mut above: Vec<u32> = nodes.iter().flat_map(|&n| self.taxonomy.ancestors(n)).collect();
-        above.sort_unstable();
-        nodes.retain(|n| above.binary_search(n).is_err());
     }
 }

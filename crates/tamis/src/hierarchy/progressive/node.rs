@@ -28,7 +28,7 @@ impl ScoreKind {
     pub(super) fn of(spec: &ClassifierSpec) -> Self {
         match spec {
             ClassifierSpec::Svm(_) => Self::Margin,
-            ClassifierSpec::Bayes(_) | ClassifierSpec::Logistic(_) => Self::Log,
+            ClassifierSpec::Bayes(_) | ClassifierSpec::Logistic(_) | ClassifierSpec::Tree(_) => Self::Log,
             ClassifierSpec::Knn(options) if options.similarity == Similarity::Cosine => Self::Share,
             ClassifierSpec::Knn(_) => Self::Sums,
         }
@@ -37,7 +37,7 @@ impl ScoreKind {
     /// Whether "the rest" is a label of its own beside the node: where both must compete.
     fn two_labels(self, spec: &ClassifierSpec) -> bool {
         match spec {
-            ClassifierSpec::Bayes(BayesOptions { multi: BayesMulti::Joint }) => true,
+            ClassifierSpec::Bayes(BayesOptions { multi: BayesMulti::Joint, .. }) => true,
             _ => self == Self::Sums,
         }
     }

@@ -100,6 +100,13 @@ impl ProgressiveOptions {
             let reason = "thresholds are tuned on documents that were held out: two folds or more";
             return Err(Error::invalid("folds", self.folds, reason));
         }
+        if matches!(self.classifier, ClassifierSpec::Tree(_)) {
+            return Err(Error::invalid(
+                "classifier",
+                &self.classifier,
+                "a node of the taxonomy cannot be a tree itself",
+            ));
+        }
         if !(0.0..=1.0).contains(&self.least_utility) {
             return Err(Error::invalid("least_utility", self.least_utility, "must lie in [0,1]"));
         }

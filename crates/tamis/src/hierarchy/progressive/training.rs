@@ -172,7 +172,7 @@ impl<'a> NodeDocuments<'a> {
             NegativePolicy::AllMinusNode => vec![(self.taxonomy.nodes().collect(), all())],
             NegativePolicy::ParentMinusNode | NegativePolicy::Siblings => {
                 let below =
-                    self.taxonomy.nodes().map(|n| (self.taxonomy.children(n).to_vec(), self.places(n).to_vec()));
+                    self.taxonomy.nodes().map(|n| (self.taxonomy.first_children(n).collect(), self.places(n).to_vec()));
                 std::iter::once((roots, all())).chain(below).filter(|(nodes, _)| !nodes.is_empty()).collect()
             }
         };

@@ -1,4 +1,4 @@
-//! From statements "this node has that parent" to a checked forest.
+//! From statements "this node has that parent" to a checked taxonomy.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -11,8 +11,10 @@ use crate::{Error, Place, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ParentPolicy {
-    /// An error names the node and its parents.
+    /// It has all of them, and the ancestors of all.
     #[default]
+    All,
+    /// An error names the node and its parents.
     Refuse,
     /// The first parent that the source names.
     First,
@@ -62,9 +64,42 @@ impl Origin<'_> {
 /// What is known about a node while statements come in.
 #[derive(Default)]
 struct Draft {
-    parent: Said<u32>,
+    /// Whether a statement makes it a root.
+    is_root: bool,
+    /// Its parents, in the order they were named.
+    parents: Vec<u32>,
     parent_line: Option<u64>,
     name: Option<Box<str>>,
+}
+
+impl Draft {
+    /// Takes in what a statement says of the parent; tells what was said before where that is something else.
+    fn hear(&mut self, said: Said<u32>, line: Option<u64>, policy: ParentPolicy) -> Option<Said<u32>> {
+        let before = match self.parents.first() {
+            Some(&first) => Said::ChildOf(first),
+            None if self.is_root => Said::Root,
+            None => Said::Nothing,
+        };
+        match (before, said) {
+            (_, Said::Nothing) => {}
+            (Said::Nothing, Said::Root) => (self.is_root, self.parent_line) = (true, line),
+            (Said::Nothing, Said::ChildOf(parent)) => {
+                self.parents.push(parent);
+                self.parent_line = line;
+            }
+            (before, said) if before == said || policy == ParentPolicy::First => {}
+            (before, _) if policy == ParentPolicy::Refuse => return Some(before),
+            // Of a root that has a parent too, the parent says more.
+            (_, Said::Root) => {}
+            (_, Said::ChildOf(parent)) => {
+                if !self.parents.contains(&parent) {
+                    self.parents.push(parent);
+                }
+                self.parent_line = self.parent_line.or(line);
+            }
+        }
+        None
+    }
 }
 
 /// Collects statements, then numbers, checks and orders the nodes.
@@ -95,24 +130,20 @@ pub(super) fn build(statements: impl IntoIterator<Item = Statement>, source: Ori
             Said::ChildOf(id) => Said::ChildOf(number(&id, statement.line, &mut drafts, &mut labels)?),
         };
         let draft = &mut drafts[node as usize];
-        match draft.parent {
-            Said::Nothing => (draft.parent, draft.parent_line) = (parent, statement.line),
-            first if first == parent || source.parents == ParentPolicy::First => {}
-            first => {
-                let describe = |said: Said<u32>| match said {
-                    Said::ChildOf(p) => labels[p as usize].as_str(),
-                    Said::Root | Said::Nothing => "no parent",
-                };
-                let at = draft.parent_line.map(|l| format!(" (line {l})")).unwrap_or_default();
-                let reason = format!(
-                    "{:?} has several parents: {}{at} and {}; a taxonomy is a forest; \
-                     correct it, or take the first parent (the option `parent=first`)",
-                    statement.id,
-                    describe(first),
-                    describe(parent),
-                );
-                return Err(source.error(statement.line, reason));
-            }
+        if let Some(first) = draft.hear(parent, statement.line, source.parents) {
+            let describe = |said: Said<u32>| match said {
+                Said::ChildOf(p) => labels[p as usize].as_str(),
+                Said::Root | Said::Nothing => "no parent",
+            };
+            let at = draft.parent_line.map(|l| format!(" (line {l})")).unwrap_or_default();
+            let reason = format!(
+                "{:?} has several parents: {}{at} and {}; take all of them (the option `parent=all`) or the first (the option \
+                 `parent=first`)",
+                statement.id,
+                describe(first),
+                describe(parent),
+            );
+            return Err(source.error(statement.line, reason));
         }
     }
     if labels.is_empty() {
@@ -129,67 +160,75 @@ fn number_and_check(labels: &[String], mut drafts: Vec<Draft>, source: Origin<'_
         final_number[draft as usize] = at as u32;
     }
     let ids = Vocabulary::from_sorted(by_label.iter().map(|&d| &labels[d as usize]));
-    let parents: Vec<Option<u32>> = by_label
+    let parents: Vec<Vec<u32>> = by_label
         .iter()
-        .map(|&d| match drafts[d as usize].parent {
-            Said::ChildOf(p) => Some(final_number[p as usize]),
-            Said::Root | Said::Nothing => None,
-        })
+        .map(|&d| drafts[d as usize].parents.iter().map(|&p| final_number[p as usize]).collect())
         .collect();
     let lines: Vec<Option<u64>> = by_label.iter().map(|&d| drafts[d as usize].parent_line).collect();
     let names = by_label.iter().map(|&d| drafts[d as usize].name.take()).collect();
-    if let Some(cycle) = find_cycle(&parents) {
-        let path: Vec<&str> = cycle.iter().chain(cycle.first()).map(|&n| ids.name(n)).collect();
-        let line = cycle.iter().filter_map(|&n| lines[n as usize]).max();
-        let reason = format!("the parents go in a circle: {}; a taxonomy is a forest", path.join(" → "));
-        return Err(source.error(line, reason));
-    }
     let mut of_parent: Vec<Vec<u32>> = vec![Vec::new(); parents.len()];
-    for (node, parent) in parents.iter().enumerate() {
-        if let Some(parent) = parent {
-            of_parent[*parent as usize].push(node as u32);
-        }
+    for (node, parents) in parents.iter().enumerate() {
+        parents.iter().for_each(|&parent| of_parent[parent as usize].push(node as u32));
     }
     let mut children = Csr::new(parents.len());
     for row in &of_parent {
         children.push_row(row.iter().map(|&n| (n, ())));
     }
-    let mut order: Vec<u32> = (0..parents.len() as u32).filter(|&n| parents[n as usize].is_none()).collect();
+    // A node comes when its last parent has come.
+    let mut waits: Vec<usize> = parents.iter().map(Vec::len).collect();
+    let mut order: Vec<u32> = (0..parents.len() as u32).filter(|&n| waits[n as usize] == 0).collect();
     let mut depths = vec![1u32; parents.len()];
+    let mut above: Vec<Vec<u32>> = vec![Vec::new(); parents.len()];
     let mut next = 0;
     while next < order.len() {
-        let node = order[next];
+        let node = order[next] as usize;
         next += 1;
-        for &child in children.row_indices(node as usize) {
-            depths[child as usize] = depths[node as usize] + 1;
-            order.push(child);
+        if let Some(&first) = parents[node].first() {
+            depths[node] = depths[first as usize] + 1;
+            above[node] = ancestors(&parents[node], &above);
+        }
+        for &child in children.row_indices(node) {
+            waits[child as usize] -= 1;
+            if waits[child as usize] == 0 {
+                order.push(child);
+            }
         }
     }
-    Ok(Taxonomy { ids, names, parents, children, depths, order })
+    if order.len() < parents.len() {
+        let cycle = find_cycle(&parents, &waits);
+        let path: Vec<&str> = cycle.iter().chain(cycle.first()).map(|&n| ids.name(n)).collect();
+        let line = cycle.iter().filter_map(|&n| lines[n as usize]).max();
+        let reason = format!("the parents go in a circle: {}", path.join(" → "));
+        return Err(source.error(line, reason));
+    }
+    Ok(Taxonomy { ids, names, parents, above, children, depths, order })
 }
 
-/// The nodes of a circle of parents, child before parent.
-fn find_cycle(parents: &[Option<u32>]) -> Option<Vec<u32>> {
-    // 0: not seen. Otherwise 1 + the start of the walk that saw it first.
-    let mut walk_of = vec![0u32; parents.len()];
-    for start in 0..parents.len() as u32 {
-        let mut node = Some(start);
-        while let Some(n) = node {
-            if walk_of[n as usize] == start + 1 {
-                let mut cycle = vec![n];
-                cycle.extend(
-                    std::iter::successors(parents[n as usize], |&m| parents[m as usize]).take_while(|&m| m != n),
-                );
-                return Some(cycle);
+/// All nodes above one with the given parents, each once: those of the first parent, nearest first, then what the others add.
+fn ancestors(parents: &[u32], above: &[Vec<u32>]) -> Vec<u32> {
+    let mut all: Vec<u32> = Vec::new();
+    for &parent in parents {
+        for node in std::iter::once(parent).chain(above[parent as usize].iter().copied()) {
+            if parents.len() == 1 || !all.contains(&node) {
+                all.push(node);
             }
-            if walk_of[n as usize] != 0 {
-                break;
-            }
-            walk_of[n as usize] = start + 1;
-            node = parents[n as usize];
         }
     }
-    None
+    all
+}
+
+/// The nodes of a circle of parents, child before parent; `waits` is above 0 for nodes in a circle and below one.
+fn find_cycle(parents: &[Vec<u32>], waits: &[usize]) -> Vec<u32> {
+    let Some(start) = waits.iter().position(|&n| n > 0) else { return Vec::new() };
+    let up = |&node: &u32| parents[node as usize].iter().copied().find(|&p| waits[p as usize] > 0);
+    let mut walk: Vec<u32> = Vec::new();
+    for node in std::iter::successors(Some(start as u32), up) {
+        if let Some(at) = walk.iter().position(|&n| n == node) {
+            return walk.split_off(at);
+        }
+        walk.push(node);
+    }
+    walk
 }
 
 /// Labels and names are fields of a line: no control characters, no space around.
@@ -221,11 +260,14 @@ impl Taxonomy {
 
     /// From records with label, parent and name.
     pub fn from_records(records: impl IntoIterator<Item = NodeRecord>, parents: ParentPolicy) -> Result<Self> {
-        let statements = records.into_iter().map(|r| Statement {
-            id: r.id,
-            parent: r.parent.into(),
-            name: r.name,
-            ..Statement::default()
+        let statements = records.into_iter().flat_map(|r| {
+            let first = Statement { id: r.id.clone(), parent: r.parent.into(), name: r.name, line: None };
+            let further = r.further.into_iter().map(move |parent| Statement {
+                id: r.id.clone(),
+                parent: Said::ChildOf(parent),
+                ..Statement::default()
+            });
+            std::iter::once(first).chain(further)
         });
         build(statements, Origin { path: None, parents })
     }
@@ -235,7 +277,7 @@ impl TryFrom<Vec<NodeRecord>> for Taxonomy {
     type Error = Error;
 
     fn try_from(records: Vec<NodeRecord>) -> Result<Self> {
-        Self::from_records(records, ParentPolicy::Refuse)
+        Self::from_records(records, ParentPolicy::All)
     }
 }
 

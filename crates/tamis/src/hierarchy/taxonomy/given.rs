@@ -74,7 +74,7 @@ impl<'de> Deserialize<'de> for GivenTaxonomy {
 impl Taxonomy {
     /// The taxonomy of a built-in corpus.
     pub fn built_in(shape: Shape) -> Result<Self> {
-        let record = |(id, parent, name)| NodeRecord { id, parent, name: Some(name) };
+        let record = |(id, parent, name)| NodeRecord { id, parent, further: Vec::new(), name: Some(name) };
         Self::try_from(synth::taxonomy(shape).into_iter().map(record).collect::<Vec<_>>())
     }
 }

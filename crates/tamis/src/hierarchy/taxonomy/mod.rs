@@ -1,9 +1,10 @@
-//! A forest of labels: who is whose parent, and which path leads to a node (method 10).
+//! A taxonomy of labels: who is whose parent, and which path leads to a node (method 10).
 
 mod build;
 mod given;
 mod names;
 mod read;
+mod skos;
 
 use std::io::{self, Write};
 
@@ -25,12 +26,15 @@ pub struct NodeRecord {
     /// The label of its parent; none for a root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// Labels of further parents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<String>,
     /// A name for people, where the source gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// A forest of labels. Nodes are numbered by the byte order of their labels, so numbers do not depend on the order of
+/// A taxonomy of labels: a forest, or more generally labels with any number of parents and no circle. Nodes are numbered by the byte order of their labels, so numbers do not depend on the order of
 /// the source. A document of a node is also a document of all its ancestors (method 10).
 ///
 /// ```
@@ -47,7 +51,10 @@ pub struct NodeRecord {
 pub struct Taxonomy {
     ids: Vocabulary,
     names: Vec<Option<Box<str>>>,
-    parents: Vec<Option<u32>>,
+    /// Parents of each node, the first named first.
+    parents: Vec<Vec<u32>>,
+    /// All nodes above each: the parent, its parent and so on, then those of further parents.
+    above: Vec<Vec<u32>>,
     /// Node × its children, ascending.
     children: Csr<()>,
     /// 1 for a root.
@@ -92,9 +99,19 @@ impl Taxonomy {
         self.names[node as usize].as_deref().unwrap_or_else(|| self.id(node))
     }
 
-    /// The parent; none for a root.
+    /// The first parent; none for a root.
     pub fn parent(&self, node: u32) -> Option<u32> {
-        self.parents[node as usize]
+        self.parents[node as usize].first().copied()
+    }
+
+    /// All parents, the first named first.
+    pub fn parents(&self, node: u32) -> &[u32] {
+        &self.parents[node as usize]
+    }
+
+    /// Whether no node has several parents.
+    pub fn is_forest(&self) -> bool {
+        self.parents.iter().all(|parents| parents.len() < 2)
     }
 
     /// The children, ascending.
@@ -102,17 +119,26 @@ impl Taxonomy {
         self.children.row_indices(node as usize)
     }
 
-    /// The other children of its parent; for a root, the other roots.
-    pub fn siblings(&self, node: u32) -> Vec<u32> {
-        match self.parent(node) {
-            Some(parent) => self.children(parent).iter().copied().filter(|&n| n != node).collect(),
-            None => self.roots().filter(|&n| n != node).collect(),
-        }
+    /// The children whose first parent it is, ascending: with the roots they are every node once.
+    pub fn first_children(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        self.children(node).iter().copied().filter(move |&child| self.parent(child) == Some(node))
     }
 
-    /// The parent, its parent and so on up to the root.
+    /// The other children of its parents; for a root, the other roots.
+    pub fn siblings(&self, node: u32) -> Vec<u32> {
+        if self.parents(node).is_empty() {
+            return self.roots().filter(|&n| n != node).collect();
+        }
+        let mut all: Vec<u32> = self.parents(node).iter().flat_map(|&p| self.children(p)).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all.retain(|&n| n != node);
+        all
+    }
+
+    /// The parent, its parent and so on up to the root; then, each once, what further parents add.
     pub fn ancestors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(self.parent(node), |&n| self.parent(n))
+        self.above[node as usize].iter().copied()
     }
 
     /// Whether `node` is `ancestor` or below it.
@@ -120,7 +146,7 @@ impl Taxonomy {
         node == ancestor || self.ancestors(node).any(|n| n == ancestor)
     }
 
-    /// 1 for a root, one more for each step down.
+    /// 1 for a root, one more for each step down along first parents.
     pub fn depth(&self, node: u32) -> usize {
         self.depths[node as usize] as usize
     }
@@ -155,10 +181,9 @@ impl Taxonomy {
         &self.order
     }
 
-    /// The pipeline that a node ends: the path to it, root first (addis 2).
+    /// The pipeline that a node ends: the path to it along first parents, root first (addis 2).
     pub fn pipeline(&self, node: u32) -> Vec<u32> {
-        let mut path = vec![node];
-        path.extend(self.ancestors(node));
+        let mut path: Vec<u32> = std::iter::successors(Some(node), |&n| self.parent(n)).collect();
         path.reverse();
         path
     }
@@ -178,6 +203,13 @@ impl Taxonomy {
         closed.sort_unstable();
         closed.dedup();
         closed
+    }
+
+    /// Leaves out nodes that have another of the given ones below them.
+    pub fn most_specific(&self, nodes: &mut Vec<u32>) {
+        let mut above: Vec<u32> = nodes.iter().flat_map(|&n| self.ancestors(n)).collect();
+        above.sort_unstable();
+        nodes.retain(|n| above.binary_search(n).is_err());
     }
 
     /// Labels of a corpus that the taxonomy lacks, in the corpus' order.
@@ -220,6 +252,7 @@ impl Taxonomy {
             .map(|n| NodeRecord {
                 id: self.id(n).to_owned(),
                 parent: self.parent(n).map(|p| self.id(p).to_owned()),
+                further: self.parents(n).iter().skip(1).map(|&p| self.id(p).to_owned()).collect(),
                 name: self.names[n as usize].as_deref().map(str::to_owned),
             })
             .collect()
@@ -231,6 +264,9 @@ impl Taxonomy {
         for record in self.records() {
             let (parent, name) = (record.parent.unwrap_or_default(), record.name.unwrap_or_default());
             writeln!(out, "{}\t{parent}\t{name}", record.id)?;
+            for parent in record.further {
+                writeln!(out, "{}\t{parent}\t", record.id)?;
+            }
         }
         Ok(())
     }

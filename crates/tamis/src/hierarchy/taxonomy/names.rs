@@ -47,6 +47,6 @@ impl Taxonomy {
                 parent = Some(id);
             }
         }
-        build(statements, Origin { path: None, parents: ParentPolicy::Refuse })
+        build(statements, Origin { path: None, parents: ParentPolicy::All })
     }
 }

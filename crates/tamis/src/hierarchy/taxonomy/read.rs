@@ -1,4 +1,4 @@
-//! Taxonomy files: `child<TAB>parent[<TAB>name]`, RCV1's `parent child child …`, and the `parent: … child: …` lines of
+//! Taxonomy files, but for thesauri (`skos.rs`): `child<TAB>parent[<TAB>name]`, RCV1's `parent child child …`, and the `parent: … child: …` lines of
 //! the RCV1-v2 (LYRL2004) topic hierarchy.
 
 use std::fs::File;
@@ -8,8 +8,8 @@ use std::path::Path;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::Taxonomy;
 use super::build::{Origin, ParentPolicy, Said, Statement, build};
+use super::{Taxonomy, skos};
 use crate::whole::{Limited, MAX_TAXONOMY};
 use crate::{Error, Result};
 
@@ -26,6 +26,10 @@ pub enum TaxonomyFormat {
     ParentChildren,
     /// `parent: CCAT child: C11 child-description: STRATEGY/PLANS`.
     Rcv1Hierarchy,
+    /// A SKOS thesaurus in Turtle or N-Triples; known by the ending `ttl` or `nt`.
+    Turtle,
+    /// A SKOS thesaurus in RDF/XML; known by the ending `rdf`, `owl` or `xml`.
+    RdfXml,
 }
 
 /// How to read a taxonomy file.
@@ -55,6 +59,13 @@ impl Taxonomy {
     /// else is child, parent and name. An empty second field (a root) settles for the last.
     pub fn read(input: impl BufRead, path: impl AsRef<Path>, options: &TaxonomyOptions) -> Result<Self> {
         let path = path.as_ref();
+        let rdf = match options.format {
+            TaxonomyFormat::Auto => skos::by_name(path),
+            given => Some(given).filter(|f| matches!(f, TaxonomyFormat::Turtle | TaxonomyFormat::RdfXml)),
+        };
+        if let Some(format) = rdf {
+            return skos::read(input, path, format, options.parents);
+        }
         let (lines, header) = read_lines(input, path)?;
         let format = match options.format {
             TaxonomyFormat::Auto if header => TaxonomyFormat::ChildParent,
@@ -65,7 +76,10 @@ impl Taxonomy {
         let tabs = lines.iter().any(|(_, line)| line.contains('\t'));
         for (number, line) in &lines {
             match format {
-                TaxonomyFormat::ChildParent | TaxonomyFormat::Auto => {
+                TaxonomyFormat::ChildParent
+                | TaxonomyFormat::Auto
+                | TaxonomyFormat::Turtle
+                | TaxonomyFormat::RdfXml => {
                     statements.push(child_parent(line, *number, path)?);
                 }
                 TaxonomyFormat::ParentChildren => parent_children(line, *number, tabs, path, &mut statements)?,

@@ -1,7 +1,7 @@
 //! A study's report: one page from its rows.
 
 mod grid;
-pub(super) mod pipelines;
+mod pipelines;
 mod simulation;
 mod terms;
 
@@ -22,7 +22,7 @@ use crate::report::{Page, short};
 pub struct Digest {
     /// The winners, a paragraph for each measure and classifier: heading and sentences.
     pub winners: Vec<(String, Vec<String>)>,
-    /// The paper's findings: what it says, what was seen, and whether that is the same.
+    /// The paper's claims: what it says, by which rule it is judged, what was seen, and what follows.
     pub findings: Vec<super::Finding>,
     /// Warnings: what was missing or odd.
     pub warnings: Vec<String>,
@@ -32,7 +32,7 @@ pub struct Digest {
 pub fn report(record: &Record) -> Result<(Page, Digest)> {
     let plan = &record.plan;
     let mut page = Page::new(&plan.title, &plan.about);
-    let mut digest = Digest { findings: findings(record)?, ..Digest::default() };
+    let mut digest = Digest { findings: findings(record), ..Digest::default() };
     match &plan.work {
         Work::Simulation(_) => simulation::sections(&mut page, record, &mut digest),
         Work::Pipelines(plan) => {
@@ -84,19 +84,16 @@ fn findings_section(page: &mut Page, plan: &Plan, digest: &Digest) {
         return;
     }
     page.section(&format!("What the paper found ({})", plan.paper.as_deref().unwrap_or_default()));
+    page.text("Verdicts follow from rules that are fixed before a run (`tamis study NAME --dry-run` prints them).");
     let rows: Vec<Vec<String>> = digest
         .findings
         .iter()
         .map(|f| {
-            let verdict = match f.confirmed {
-                Some(true) => "seen\u{a0}again",
-                Some(false) => "not\u{a0}seen",
-                None => "not\u{a0}tested",
-            };
-            vec![f.paper.clone(), f.ours.clone(), verdict.to_owned()]
+            let verdict = f.verdict.to_string().replace(' ', "\u{a0}");
+            vec![f.key.clone(), f.paper.clone(), f.ours.clone(), verdict, f.rule.clone()]
         })
         .collect();
-    page.table(&["The paper", "Here", ""], &rows);
+    page.table(&["", "The paper", "Here", "", "The rule"], &rows);
 }
 
 /// "1 split", "2 splits".

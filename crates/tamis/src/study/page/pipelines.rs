@@ -3,11 +3,10 @@
 use super::Digest;
 use crate::hierarchy::pipeline::Imbalance;
 use crate::report::{Axis, Page, Series, lines, short};
-use crate::study::findings::Finding;
 use crate::study::folder::Record;
 use crate::study::papers::{ADDIS_IMBALANCE, ADDIS_TIMES};
 use crate::study::pipelines::Pipelines;
-use crate::study::rows::{PipelineRow, Row};
+use crate::study::rows::{PipelineRow, Row, UtilityRow};
 
 /// The rows of a study, and its times.
 struct Seen<'a> {
@@ -75,66 +74,6 @@ fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Whether the findings of addis were seen again.
-pub(in crate::study) fn findings(record: &Record, plan: &Pipelines) -> Vec<Finding> {
-    let seen = Seen::of(record);
-    let mut found = Vec::new();
-    let of = |f: &dyn Fn(&str) -> Option<f64>| ratio(f("rbf"), f("tsa"));
-    if let Some(counted) = of(&|method| seen.evaluations(method, seen.depth)) {
-        let clock = of(&|method| seen.seconds(method, seen.depth))
-            .map_or(String::new(), |clock| format!("; on the clock, as we compute both, {}", short(clock)));
-        found.push(Finding {
-            paper: "TSA takes 28 times less than RBF although its grid is 100 times finer (table 1)".into(),
-            ours: format!(
-                "RBF computes {} times as many utilities as TSA with {} levels{clock}",
-                short(counted),
-                seen.depth
-            ),
-            // RBF's grid grows with every level, so the paper's figure speaks of its four; of those, the order of magnitude.
-            confirmed: (seen.depth == ADDIS_TIMES.len()).then_some(counted >= 10.0),
-        });
-    }
-    let exponents: Vec<i32> = plan.imbalance.iter().copied().filter(|i| *i > 0).collect();
-    let gaps: Vec<(f64, f64)> = exponents
-        .iter()
-        .filter_map(|&exponent| {
-            let (rbf, tsa) = (seen.f1("rbf", exponent)?, seen.f1("tsa", exponent)?);
-            Some((tsa.0 - rbf.0, tsa.1 - rbf.1))
-        })
-        .collect();
-    if let (Some(selected), Some(others)) = (mean(gaps.iter().map(|g| g.0)), mean(gaps.iter().map(|g| g.1))) {
-        let ahead = |of: fn(&(f64, f64)) -> f64| gaps.iter().filter(|g| of(g) > 0.0).count();
-        let [ahead, ahead_selected] = [ahead(|g| g.1), ahead(|g| g.0)];
-        found.push(Finding {
-            paper: "F1 of TSA is above that of RBF at every imbalance, by 0.005 to 0.028 (table 2)".into(),
-            ours: format!(
-                "on documents that thresholds were not selected on at {ahead} of {}, on average by {others:+.4}; on those that they \
-                 were selected on at {ahead_selected}, by {selected:+.4}",
-                gaps.len()
-            ),
-            confirmed: Some(ahead == gaps.len()),
-        });
-    }
-    if let (Some(&first), Some(&last)) = (exponents.first(), exponents.last())
-        && let (Some(from), Some(to)) = (seen.f1("tsa", first), seen.f1("tsa", last))
-    {
-        found.push(Finding {
-            paper: "F1 of TSA falls with the imbalance, from 0.835 at 2^-1 to 0.273 at 2^-7 (table 2)".into(),
-            ours: format!(
-                "on other documents from {:.3} at {} to {:.3} at {}; where thresholds were selected from {:.3} to {:.3}",
-                from.1,
-                imbalance(first),
-                to.1,
-                imbalance(last),
-                from.0,
-                to.0
-            ),
-            confirmed: Some(to.1 < from.1),
-        });
-    }
-    found
-}
-
 /// The winners, and all sections.
 pub(super) fn sections(page: &mut Page, record: &Record, plan: &Pipelines, digest: &mut Digest) {
     let seen = Seen::of(record);
@@ -148,6 +87,8 @@ pub(super) fn sections(page: &mut Page, record: &Record, plan: &Pipelines, diges
     super::findings_section(page, &record.plan, digest);
     times(page, &seen, &methods);
     imbalances(page, plan, &seen, &methods);
+    visited(page, &seen);
+    utilities(page, record);
     each(page, &seen, &methods);
 }
 
@@ -260,6 +201,45 @@ fn imbalances(page: &mut Page, plan: &Pipelines, seen: &Seen<'_>, methods: &[Str
         "imbalance-same",
         plot("F1 on the documents that thresholds were selected on", &series[1]),
         "Mean over pipelines; no thresholds can be above exact here.",
+    );
+}
+
+/// ρ of addis 4.
+fn visited(page: &mut Page, seen: &Seen<'_>) {
+    let balance = imbalance(0);
+    let of: Vec<&Vec<f64>> =
+        seen.of_method("tsa").filter(|r| r.imbalance == balance && !r.visited.is_empty()).map(|r| &r.visited).collect();
+    if of.is_empty() {
+        return;
+    }
+    let row = |level: usize| {
+        let share = mean(of.iter().map(|v| v[level])).unwrap_or_default();
+        vec![format!("level {}", level + 1), (level + 1).to_string(), format!("{share:.3}")]
+    };
+    page.section("How far TSA searches (ρ of addis 4)");
+    page.text("Share of the steps from one end of the grid to the other that a repair of each level makes, at balance; the paper has 0.29 over all, falling towards the root (level 1).");
+    page.table(&["", "repairs", "share"], &(0..seen.depth).map(row).collect::<Vec<_>>());
+}
+
+/// addis figure 2.
+fn utilities(page: &mut Page, record: &Record) {
+    let rows: Vec<&UtilityRow> =
+        record.rows.iter().filter_map(|row| if let Row::Utilities(u) = row { Some(u) } else { None }).collect();
+    let Some(first) = rows.first() else { return };
+    let line = |name: &str, of: fn(&UtilityRow) -> &Vec<f64>| Series {
+        name: name.into(),
+        points: (0..first.at.len())
+            .filter_map(|i| Some((first.at[i], mean(rows.iter().filter_map(|r| of(r).get(i).copied()))?)))
+            .collect(),
+        ..Series::default()
+    };
+    let series = [line("precision", |r| &r.precision), line("recall", |r| &r.recall), line("F1", |r| &r.f1)];
+    page.section("Utilities against the threshold (addis figure 2)");
+    page.text("Of the last level, the others at 0, on the balanced set. The paper's argument is that such curves have one top.");
+    page.figure(
+        "utilities",
+        lines("Precision, recall and F1", &Axis::linear("threshold"), &Axis::linear(""), &series),
+        "Mean over pipelines.",
     );
 }
 

@@ -51,7 +51,7 @@ pub(super) fn profile_section(page: &mut Page, plan: &Plan, rows: &[Row]) {
 }
 
 pub(super) fn lambda_section(page: &mut Page, plan: &Plan, grid: &Grid, rows: &[Row]) {
-    let learned = learned_lambdas(rows);
+    let learned = learned_lambdas(grid, rows);
     let mut table = Vec::new();
     for &size in &grid.sizes {
         let values: Vec<f64> = learned.iter().filter(|(s, _)| *s == size).map(|(_, l)| *l).collect();

@@ -98,7 +98,7 @@ impl KnnSweep {
             }
             sizes.push(clipped);
         }
-        let index = Index::of(train, options.similarity);
+        let index = Index::of(train, *options);
         let inverse_norms = match options.similarity {
             Similarity::Okapi => Vec::new(),
             Similarity::Cosine => rankings

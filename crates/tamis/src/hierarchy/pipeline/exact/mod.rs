@@ -44,6 +44,7 @@ pub(super) fn run(table: &ScoreTable, options: &Options, progress: &dyn Progress
         steps: vec![CalibrateStep { level: 1, seconds: begin.elapsed().as_secs_f64(), evaluations: search.boxes }],
         bound: Some(if proven { search.value } else { bound }),
         proven,
+        visited: Vec::new(),
     })
 }
 

@@ -1,0 +1,234 @@
+//! Answers by what they are worth: against brute force over all sets, and through `fit`.
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use tamis::Silent;
+use tamis::counts::Counts;
+use tamis::hierarchy::{CostTable, GivenTaxonomy, Goal, ParentPolicy, Taxonomy, Worth};
+use tamis::model::{FitOptions, HierarchyOptions, Model};
+
+fn name(node: usize) -> String {
+    format!("n{node}")
+}
+
+/// A forest of `parents.len()` nodes; node i hangs below a node before it, or is a root.
+fn forest(parents: &[usize]) -> Taxonomy {
+    let pairs = parents.iter().enumerate().map(|(node, &p)| (name(node), (p < node).then(|| name(p))));
+    Taxonomy::from_pairs(pairs, ParentPolicy::Refuse).unwrap()
+}
+
+/// All sets of nodes that have the ancestors of their members.
+fn closed_sets(taxonomy: &Taxonomy) -> Vec<Vec<u32>> {
+    let n = taxonomy.len();
+    (0..1u32 << n)
+        .map(|bits| (0..n as u32).filter(|node| bits >> node & 1 == 1).collect::<Vec<_>>())
+        .filter(|set| taxonomy.closure(set.iter().copied()) == *set)
+        .collect()
+}
+
+fn shared(a: &[u32], b: &[u32]) -> f64 {
+    a.iter().filter(|n| b.contains(n)).count() as f64
+}
+
+proptest! {
+    /// A world of closed sets with probabilities: no set has a larger expectation of `2|D∩T| − λ(|D|+|T|)` than the answer.
+    #[test]
+    fn several_paths_are_worth_most(
+        parents in prop::collection::vec(0usize..6, 2..7),
+        draws in prop::collection::vec((0usize..1000, 0.01f64..1.0), 1..6),
+        lambda in 0.05f64..0.98,
+    ) {
+        let taxonomy = forest(&parents);
+        let sets = closed_sets(&taxonomy);
+        let total: f64 = draws.iter().map(|d| d.1).sum();
+        let world: Vec<(&Vec<u32>, f64)> = draws.iter().map(|(at, p)| (&sets[at % sets.len()], p / total)).collect();
+        let mut having = vec![0.0; taxonomy.len()];
+        world.iter().for_each(|(set, p)| set.iter().for_each(|&n| having[n as usize] += p));
+        let worth = Worth { goal: Goal::Hf1, one: false, closed: true, least: lambda / 2.0, costs: None };
+        let (mut nodes, mut answer) = (Vec::new(), Vec::new());
+        worth.node_probabilities(&taxonomy, &having, &mut nodes);
+        worth.decide(&taxonomy, &having, &nodes, &mut answer);
+        let expected = |set: &[u32]| -> f64 {
+            world.iter().map(|(truth, p)| p * (2.0 * shared(set, truth) - lambda * (set.len() + truth.len()) as f64)).sum()
+        };
+        let best = sets.iter().map(|set| expected(set)).fold(f64::NEG_INFINITY, f64::max);
+        prop_assert!(expected(&answer) >= best - 1e-9, "{answer:?}: {} of {best}", expected(&answer));
+        // In the other form it is the same answer.
+        let specific = Worth { closed: false, ..worth };
+        let mut short = Vec::new();
+        specific.decide(&taxonomy, &having, &nodes, &mut short);
+        prop_assert_eq!(taxonomy.closure(short), answer);
+    }
+
+    /// Documents that end at one node: the answer is the node whose path has the largest expectation; `exact` the likeliest.
+    #[test]
+    fn one_path_is_worth_most(
+        parents in prop::collection::vec(0usize..7, 2..9),
+        weights in prop::collection::vec(0.0f64..1.0, 9),
+        lambda in 0.05f64..0.98,
+    ) {
+        let taxonomy = forest(&parents);
+        let total: f64 = weights[..taxonomy.len()].iter().sum();
+        prop_assume!(total > 0.1);
+        let ends: Vec<f64> = weights[..taxonomy.len()].iter().map(|w| w / total).collect();
+        let path = |node: u32| taxonomy.closure([node]);
+        let expected = |node: u32| -> f64 {
+            let own = path(node);
+            let one = |(truth, p): (u32, &f64)| {
+                let truth = path(truth);
+                p * (2.0 * shared(&own, &truth) - lambda * (own.len() + truth.len()) as f64)
+            };
+            (0u32..).zip(&ends).map(one).sum()
+        };
+        let mut worth = Worth { goal: Goal::Hf1, one: true, closed: false, least: lambda / 2.0, costs: None };
+        let (mut nodes, mut answer) = (Vec::new(), Vec::new());
+        worth.node_probabilities(&taxonomy, &ends, &mut nodes);
+        for node in taxonomy.nodes() {
+            let below: f64 = taxonomy.nodes().filter(|&n| taxonomy.is_within(n, node)).map(|n| ends[n as usize]).sum();
+            prop_assert!((nodes[node as usize] - below).abs() < 1e-9);
+        }
+        worth.decide(&taxonomy, &ends, &nodes, &mut answer);
+        prop_assert_eq!(answer.len(), 1);
+        let best = taxonomy.nodes().map(expected).fold(f64::NEG_INFINITY, f64::max);
+        prop_assert!(expected(answer[0]) >= best - 1e-9);
+        worth.goal = Goal::Exact;
+        worth.decide(&taxonomy, &ends, &nodes, &mut answer);
+        let likeliest = ends.iter().copied().fold(0.0, f64::max);
+        prop_assert_eq!(ends[answer[0] as usize], likeliest);
+    }
+
+    /// Costs: no node, and no silence where the table allows it, is expected to cost less.
+    #[test]
+    fn the_cheapest_answer_is_given(
+        parents in prop::collection::vec(0usize..5, 2..6),
+        weights in prop::collection::vec(0.01f64..1.0, 6),
+        costs in prop::collection::vec((0usize..7, 0usize..6, 0.0f64..3.0), 0..8),
+    ) {
+        let taxonomy = forest(&parents);
+        let n = taxonomy.len();
+        let total: f64 = weights[..n].iter().sum();
+        let ends: Vec<f64> = weights[..n].iter().map(|w| w / total).collect();
+        let mut rows = std::collections::BTreeMap::new();
+        for (answer, truth, cost) in costs {
+            let answer = if answer == 6 { "-".to_owned() } else { name(answer % n) };
+            let truth = if truth == 5 { "*".to_owned() } else { name(truth % n) };
+            rows.insert((answer, truth), cost);
+        }
+        let text: String = rows.iter().map(|((a, t), c)| format!("{a}\t{t}\t{c}\n")).collect();
+        let table = CostTable::read(&text, "costs.tsv".as_ref(), &taxonomy).unwrap();
+        let silent = rows.keys().any(|(a, _)| a == "-");
+        let expected = |answer: Option<u32>| -> f64 { (0u32..).zip(&ends).map(|(t, p)| p * table.cost(answer, t)).sum() };
+        let worth = Worth { goal: Goal::Cost, one: true, closed: false, least: 0.5, costs: Some(table.clone()) };
+        let (mut nodes, mut answer) = (Vec::new(), Vec::new());
+        worth.node_probabilities(&taxonomy, &ends, &mut nodes);
+        worth.decide(&taxonomy, &ends, &nodes, &mut answer);
+        let mut best = taxonomy.nodes().map(|node| expected(Some(node))).fold(f64::INFINITY, f64::min);
+        if silent {
+            best = best.min(expected(None));
+        }
+        prop_assert!(expected(answer.first().copied()) <= best + 1e-9);
+    }
+}
+
+#[test]
+fn a_table_of_costs_says_what_is_wrong() {
+    let taxonomy = forest(&[9, 0, 0]);
+    let error = |text: &str| CostTable::read(text, "costs.tsv".as_ref(), &taxonomy).unwrap_err().to_string();
+    assert!(error("n1\tn2").contains("answer, truth and cost"));
+    assert!(error("answer\ttruth\tcost\nn1\tn9\t1").contains("costs.tsv:2"));
+    assert!(error("n1\tn2\tmuch").contains("no cost"));
+    assert!(error("n1\tn2\t-1").contains("no cost"));
+    assert!(error("n1\tn2\t1\nn1\tn2\t2").contains("given twice"));
+    let table = CostTable::read("# costs\nn1\t*\t5\nn1\tn2\t2\n*\tn0\t7\n", "c".as_ref(), &taxonomy).unwrap();
+    let (n0, n1, n2) = (taxonomy.node("n0").unwrap(), taxonomy.node("n1").unwrap(), taxonomy.node("n2").unwrap());
+    assert_eq!([table.cost(Some(n1), n2), table.cost(Some(n1), n0), table.cost(Some(n2), n0)], [2.0, 5.0, 7.0]);
+    assert_eq!([table.cost(Some(n0), n0), table.cost(Some(n2), n1), table.cost(None, n2)], [0.0, 1.0, 1.0]);
+}
+
+/// Three groups of three labels; a document has a word of its label, sometimes that of another, and one of the group.
+fn documents(closed: bool, several: bool) -> Counts {
+    let mut all: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    for n in 0..240usize {
+        let (group, own) = (n % 3, n / 3 % 3);
+        let said = if n % 7 == 0 { (own + 1) % 3 } else { own };
+        let mut words = vec![format!("word{group}{said}"), format!("group{group}"), format!("noise{}", n % 13)];
+        let mut labels = vec![format!("g{group}/l{own}")];
+        if closed {
+            labels.push(format!("g{group}"));
+        }
+        if several && n % 2 == 0 {
+            let other = (group + 1) % 3;
+            labels.push(format!("g{other}/l{own}"));
+            words.push(format!("word{other}{own}"));
+            if closed {
+                labels.push(format!("g{other}"));
+            }
+        }
+        all.push((words, labels));
+    }
+    let borrowed: Vec<(Vec<&str>, Vec<&str>)> = all
+        .iter()
+        .map(|(w, l)| (w.iter().map(String::as_str).collect(), l.iter().map(String::as_str).collect()))
+        .collect();
+    Counts::from_rows(&borrowed)
+}
+
+fn fitted(counts: &Counts, goal: Option<Goal>) -> Model {
+    let options = FitOptions {
+        taxonomy: Some(GivenTaxonomy::Names),
+        hierarchy: HierarchyOptions { goal, ..HierarchyOptions::default() },
+        ..FitOptions::default()
+    };
+    options.fit(counts, &counts.training(), &Silent).unwrap().model
+}
+
+/// Item by item: what is decided for the training documents, with ancestors.
+fn decided(model: &Model, counts: &Counts) -> Vec<Vec<String>> {
+    use tamis::corpus::Body;
+    let mut labeller = model.labeller();
+    (0..counts.len())
+        .map(|row| {
+            let terms: Vec<&str> = counts.matrix.row_indices(row).iter().map(|&t| counts.vocabulary.name(t)).collect();
+            let found = labeller.label(&Body::Text(terms.join(" ").into()));
+            found.decided.iter().map(|&l| model.labels.name(l).to_owned()).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn labels_with_and_without_ancestors_give_the_same_model() {
+    for several in [false, true] {
+        for goal in [Goal::Exact, Goal::Hf1, Goal::F1] {
+            let (short, long) = (documents(false, several), documents(true, several));
+            let (one, other) = (fitted(&short, Some(goal)), fitted(&long, Some(goal)));
+            let taxonomy = one.taxonomy.clone().unwrap();
+            assert_eq!(one.labels, other.labels);
+            let close = |labels: &Vec<String>| taxonomy.closure(labels.iter().map(|l| taxonomy.node(l).unwrap()));
+            let (a, b) = (decided(&one, &short), decided(&other, &long));
+            // Labels are answered in the form they were given in.
+            assert!(a.iter().flatten().all(|l| l.contains('/')) || goal == Goal::Hf1);
+            assert!(b.iter().all(|labels| labels.len() == close(labels).len()));
+            if !(several && goal != Goal::Hf1) {
+                assert_eq!(a.iter().map(close).collect::<Vec<_>>(), b.iter().map(close).collect::<Vec<_>>());
+            }
+        }
+    }
+}
+
+#[test]
+fn models_are_files_and_back() {
+    let counts = documents(false, true);
+    let model = fitted(&counts, None);
+    let again = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
+    assert_eq!(decided(&model, &counts), decided(&again, &counts));
+    assert_eq!(again.worth, model.worth);
+    assert_eq!(again.to_bytes().unwrap(), model.to_bytes().unwrap());
+}
+
+#[test]
+fn the_reasons_say_what_was_compared_and_taken() {
+    let model = fitted(&documents(false, false), None);
+    let why = model.summary.choices.join(" ");
+    assert!(why.contains("svm (flat)") && why.contains("by=taxonomy") && why.contains("is taken"), "{why}");
+    assert!(why.contains("1.00 most specific labels"), "{why}");
+}
