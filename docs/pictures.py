@@ -22,7 +22,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         run = lambda *words: subprocess.run([program, *words], cwd=folder, check=True)  # noqa: E731
         shutil.copy(ROOT / "examples/mail.csv", folder)
-        run("fit", "mail.csv", "-o", "mail.model", "-q")
+        run("fit", "mail.csv", "-o", "mail.model", "-q", "--terms", "words")
         run("synth", "topics.jsonl", "-n", "1500")
         run("fit", "topics.jsonl", "-o", "topics.model", "-q", "--effort", "quick")
         server = subprocess.Popen([program, "serve", "mail.model", "topics.model", "--port", "0"], cwd=folder, stderr=subprocess.PIPE, text=True)

@@ -56,7 +56,13 @@ def letters(count):
     dice = random.Random(1)
     for _ in range(count):
         labels = list(dice.choice(BOTH)) if dice.random() < 0.15 else [dice.choice(list(LETTERS))]
-        body = " ".join(sentence(dice, label) for label in labels)
+        parts = [sentence(dice, label) for label in labels]
+        # Letters wander, and now and then one was filed wrongly.
+        if dice.random() < 0.25:
+            parts.insert(dice.randint(0, len(parts)), sentence(dice, dice.choice(list(LETTERS))))
+        if dice.random() < 0.05:
+            labels = [dice.choice(list(LETTERS))]
+        body = " ".join(parts)
         name = dice.choice(NAMES)
         yield " ".join(filter(None, [dice.choice(OPENINGS), body, dice.choice(ENDINGS).format(name=name)])), labels
 

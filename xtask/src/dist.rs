@@ -160,7 +160,7 @@ fn deb(dist: &Path, version: &str, folder: &Path) -> Result<()> {
 /// The wheel and the source package, and whether the registry would take them.
 fn python(bin: &Path, dist: &Path) -> Result<()> {
     let python = bin.join("python");
-    let mut maturin = |words: &[&str]| {
+    let maturin = |words: &[&str]| {
         let mut command = Command::new(&python);
         command.current_dir(root()).env("PATH", with_tools(bin)?).args(["-m", "maturin"]).args(words);
         check(command.arg("--out").arg(dist))
@@ -254,4 +254,81 @@ pub(crate) fn check_metadata() -> Result<()> {
         }
     }
     bill_of_materials().map(drop)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A folder as [`folder`] makes it, with something in the place of the program.
+    fn made() -> PathBuf {
+        let place = std::env::temp_dir().join(format!("tamis-dist-{}", std::process::id()));
+        let folder = place.join("tamis-1.2.3-x86_64-linux");
+        for part in ["completions", "man"] {
+            fs::create_dir_all(folder.join(part)).unwrap();
+        }
+        let files = [
+            "tamis",
+            "LICENSE-MIT",
+            "completions/tamis.bash",
+            "completions/_tamis",
+            "completions/tamis.fish",
+            "man/tamis.1",
+        ];
+        for file in files {
+            fs::write(folder.join(file), format!("content of {file}")).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn a_debian_package_is_one() {
+        let folder = made();
+        let dist = folder.parent().unwrap();
+        deb(dist, "1.2.3", &folder).unwrap();
+        let package = dist.join("tamis_1.2.3_amd64.deb");
+        let bytes = fs::read(&package).unwrap();
+        assert!(bytes.starts_with(b"!<arch>\ndebian-binary   "));
+        if crate::run::exists("dpkg-deb", &["--version"]) {
+            let fields = capture(Command::new("dpkg-deb").arg("--info").arg(&package)).unwrap();
+            assert!(fields.contains("Version: 1.2.3") && fields.contains("libc6 (>= 2.17)"), "{fields}");
+            let content = capture(Command::new("dpkg-deb").arg("--contents").arg(&package)).unwrap();
+            for place in
+                ["./usr/bin/tamis", "./usr/share/man/man1/tamis.1", "./usr/share/bash-completion/completions/tamis"]
+            {
+                assert!(content.contains(place), "{content}");
+            }
+        }
+        archive(dist, &folder).unwrap();
+        let first = fs::read(dist.join("tamis-1.2.3-x86_64-linux.tar.gz")).unwrap();
+        archive(dist, &folder).unwrap();
+        assert_eq!(first, fs::read(dist.join("tamis-1.2.3-x86_64-linux.tar.gz")).unwrap(), "the same bytes again");
+        checksums(dist).unwrap();
+        assert!(capture(Command::new("sha256sum").current_dir(dist).args(["--check", "SHA256SUMS"])).is_ok());
+        fs::remove_dir_all(dist).unwrap();
+    }
+
+    #[test]
+    fn newer_glibc_is_noticed() {
+        let file = std::env::temp_dir().join(format!("tamis-glibc-{}", std::process::id()));
+        fs::write(&file, b"..GLIBC_2.2.5\0..GLIBC_2.17\0").unwrap();
+        assert!(check_glibc(&file).is_ok());
+        fs::write(&file, b"..GLIBC_2.2.5\0..GLIBC_2.28\0").unwrap();
+        assert!(check_glibc(&file).is_err());
+        fs::write(&file, b"no symbols").unwrap();
+        assert!(check_glibc(&file).is_err());
+        fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn every_crate_is_in_the_list() {
+        let list = bill_of_materials().unwrap();
+        let names: Vec<&str> =
+            list["components"].as_array().unwrap().iter().filter_map(|c| c["name"].as_str()).collect();
+        for name in ["tamis", "tamis-cli", "rayon", "zstd-sys"] {
+            assert!(names.contains(&name), "{name}");
+        }
+        assert!(!names.contains(&"criterion"), "what is only for tests is not in it");
+    }
 }

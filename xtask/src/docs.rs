@@ -49,7 +49,7 @@ fn commands(program: &Path) -> Result<String> {
     for name in names.into_iter().filter(|name| *name != "help") {
         let text = help(&[name, "--help"])?;
         let text: Vec<&str> = text.lines().map(str::trim_end).collect();
-        page.push_str(&format!("\n## tamis {name}\n\n```text\n{}\n```\n", text.join("\n").trim_end()));
+        page.extend(["\n## tamis ", name, "\n\n```text\n", text.join("\n").trim_end(), "\n```\n"]);
     }
     Ok(page)
 }

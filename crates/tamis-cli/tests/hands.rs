@@ -1,6 +1,6 @@
 //! Meeting people where they are: tables as spreadsheets write them, settings of a folder, and what is wrong when something is.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::format_collect)]
 
 mod common;
 

@@ -62,7 +62,8 @@ export function drawScores(list, { ranked, shown, chosen, thresholds, names, cho
     // Of long paths the beginning and the end tell most.
     const path = above.length > 3 ? [above[0], "…", above.at(-1)].join(" › ") : above.join(" › ");
     const name = path ? under(called(entry.label), called(entry.steps.at(-2).label)) : called(entry.label);
-    const word = r.probability === undefined ? "" : certainty(r.probability);
+    // A threshold may give what is less likely than not, where that makes fewer mistakes in all.
+    const word = r.probability === undefined ? "" : r.given && r.probability < 0.4 ? "borderline" : certainty(r.probability);
     const value = !how.known ? "" : stopped ? "" : r.probability === undefined ? `${number(r.score)}${r.used === null || r.used === undefined ? "" : ` ${r.score >= r.used ? "≥" : "<"} ${number(r.used)}`}` : `${word} · ${percent(r.probability)}`;
     const button = el("button", {
       type: "button", class: r.given ? "given" : stopped ? "stopped" : null, "aria-pressed": String(entry.label === chosen), "data-label": entry.label, "data-tip": `${called(entry.label)}: ${margin(r)}`,

@@ -36,8 +36,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     row("threads in use", rayon::current_num_threads().to_string());
     row("memory", memory().unwrap_or_else(|| "unknown".to_owned()));
     let folder = std::env::temp_dir();
-    let writes =
-        tamis::atomic::AtomicFile::create(&folder.join(format!("tamis-doctor-{}", std::process::id()))).is_ok();
+    let writes = tamis::atomic::AtomicFile::create(folder.join(format!("tamis-doctor-{}", std::process::id()))).is_ok();
     row("temporary files", format!("{}{}", folder.display(), if writes { "" } else { " CANNOT BE WRITTEN" }));
     let mut out = stdout();
     writeln!(out, "{}", trimmed(&rows.table(global)))?;

@@ -174,7 +174,7 @@ fn labels_of(names: &[String], rows: &[Vec<String>], text: Option<usize>) -> Gue
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::format_collect)]
 mod tests {
     use super::*;
 
