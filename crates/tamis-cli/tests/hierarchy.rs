@@ -57,7 +57,7 @@ fn the_whole_way() {
 /// Without a threshold, answers are chosen by what they are worth: compared with flat, said, stored and judged.
 #[test]
 fn answers_are_chosen_by_a_goal() {
-    let folder = corpus();
+    let folder = made();
     let folder = folder.path();
     let fit = ["fit", "docs.jsonl", "--taxonomy", "tree.tsv", "-o", "m.model"];
     for goal in ["exact", "hf1", "f1"] {
