@@ -319,6 +319,13 @@ impl Model {
         }
         worth.node_probabilities(taxonomy, labels, nodes);
         worth.decide(taxonomy, labels, nodes, decided);
+        if !worth.one && !worth.closed {
+            // Of several most specific labels: what a node has beyond the likeliest of those below it.
+            for node in taxonomy.nodes() {
+                let below = taxonomy.children(node).iter().map(|&child| nodes[child as usize]).fold(0.0, f64::max);
+                labels[node as usize] = (nodes[node as usize] - below).max(0.0);
+            }
+        }
         let shown = if worth.closed { &*nodes } else { &*labels };
         ranked.clear();
         let possible = nodes.iter().zip(shown).zip(0u32..).filter(|((q, _), _)| **q > 0.0);

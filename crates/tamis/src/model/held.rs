@@ -365,9 +365,13 @@ impl Held {
 
 /// Adds an answer; `truth` are most specific nodes.
 fn compare(worth: &Worth, taxonomy: &Taxonomy, decided: &[u32], truth: &[u32], sums: &mut Sums) {
-    let closed = worth.goal == Goal::Hf1 || worth.closed;
+    // Where documents have one label, both forms are judged alike.
+    let closed = worth.goal == Goal::Hf1 || (worth.closed && !worth.one);
     let wide = |nodes: &[u32]| {
         let mut nodes = if closed { taxonomy.closure(nodes.iter().copied()) } else { nodes.to_vec() };
+        if !closed {
+            taxonomy.most_specific(&mut nodes);
+        }
         nodes.sort_unstable();
         nodes
     };

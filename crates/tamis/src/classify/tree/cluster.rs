@@ -145,7 +145,8 @@ fn for_each_feature(centroids: &Csr<f32>, labels: &[u32], mut each: impl FnMut(u
 mod tests {
     use super::*;
 
-    /// Labels of two kinds of words fall apart by kind, whatever the seed.
+    /// Labels of two kinds of words fall apart by kind, unless both starts were of one kind: three times in seven. The same seed
+    /// gives the same halves.
     #[test]
     fn like_labels_stay_together() {
         let mut centroids = Csr::new(6);
@@ -154,14 +155,17 @@ mod tests {
             centroids.push_row([(first, 0.8), (first + 1 + label / 4, 0.6)]);
         }
         let labels: Vec<u32> = (0..8).collect();
-        for seed in 0..5 {
+        let mut by_kind = 0;
+        for seed in 0..20 {
             let shape = halved(&centroids, &labels, 4, seed);
             assert_eq!(shape.len(), 3);
+            assert_eq!((shape.labels[1].len(), shape.labels[2].len()), (4, 4));
             let mut parts = [shape.labels[1].clone(), shape.labels[2].clone()];
             parts.sort();
-            assert_eq!(parts, [vec![0, 2, 4, 6], vec![1, 3, 5, 7]]);
+            by_kind += usize::from(parts == [vec![0, 2, 4, 6], vec![1, 3, 5, 7]]);
             assert_eq!(halved(&centroids, &labels, 4, seed), shape);
         }
+        assert!(by_kind >= 5, "{by_kind} of 20");
     }
 
     #[test]
