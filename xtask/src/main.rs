@@ -35,6 +35,8 @@ fn main() -> Result<()> {
         ["wheel"] => wheel::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
-        _ => bail!("usage: cargo xtask test [FILTER] | bench [NAME] | reproduce [NAME] | torture | fuzz | wheel | docs [--check]"),
+        _ => bail!(
+            "usage: cargo xtask test [FILTER] | bench [NAME] | reproduce [NAME] | torture | fuzz | wheel | docs [--check]"
+        ),
     }
 }

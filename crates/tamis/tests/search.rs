@@ -22,7 +22,12 @@ fn documents() -> impl Strategy<Value = Documents> {
 
 /// Estimates of probabilities, from next to no prior to one that outweighs the documents.
 fn prior() -> impl Strategy<Value = WordPrior> {
-    prop_oneof![Just(WordPrior::AddOne), Just(WordPrior::Weight(0.01)), Just(WordPrior::Weight(3.0)), Just(WordPrior::Weight(200.0))]
+    prop_oneof![
+        Just(WordPrior::AddOne),
+        Just(WordPrior::Weight(0.01)),
+        Just(WordPrior::Weight(3.0)),
+        Just(WordPrior::Weight(200.0))
+    ]
 }
 
 fn classes(table: &Contingency) -> usize {
@@ -61,9 +66,7 @@ fn spec_value_with(counts: &Counts, vocabulary: &[u32], subset: &[u32], prior: W
             let everywhere: f64 = vocabulary.iter().map(|&v| occurrences(v, &all)).sum();
             let p = |&v: &u32| match prior {
                 WordPrior::AddOne => (1.0 + occurrences(v, rows)) / (vocabulary.len() as f64 + tokens),
-                WordPrior::Weight(m) => {
-                    (occurrences(v, rows) + m * occurrences(v, &all) / everywhere) / (tokens + m)
-                }
+                WordPrior::Weight(m) => (occurrences(v, rows) + m * occurrences(v, &all) / everywhere) / (tokens + m),
             };
             let p: Vec<f64> = subset.iter().map(p).collect();
             let sum: f64 = p.iter().sum();

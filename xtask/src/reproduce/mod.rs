@@ -155,7 +155,12 @@ fn one(name: &str, path: &Path, program: &Path, wanted: &Wanted) -> Result<Vec<S
         std::fs::copy(&from, root().join("docs/reproduced").join(file)).with_context(|| from.display().to_string())?;
     }
     std::fs::write(page_of(name), page::page(name, &plan, &done.results, &took))?;
-    note(&format!("{name}: {:.0} s, {:.0} MB, {}", done.seconds, done.megabytes, if moved.is_empty() { "as before" } else { "MOVED" }));
+    note(&format!(
+        "{name}: {:.0} s, {:.0} MB, {}",
+        done.seconds,
+        done.megabytes,
+        if moved.is_empty() { "as before" } else { "MOVED" }
+    ));
     Ok(moved.into_iter().map(|m| format!("{name}: {m}")).collect())
 }
 

@@ -39,7 +39,8 @@ pub(crate) fn page(name: &str, plan: &Plan, results: &Results, seen: &Seen) -> S
             format!("; `{{each}}` is each of {}, and numbers are means over them", run.each.join(", "))
         };
         let corpus = results.corpus.get(&run.name).map_or(String::new(), |c| format!(" ({c})"));
-        let _ = writeln!(page, "* {about}`tamis {}`{corpus}{each}", run.command.join(" ").replace("{data}", "$TAMIS_DATA"));
+        let _ =
+            writeln!(page, "* {about}`tamis {}`{corpus}{each}", run.command.join(" ").replace("{data}", "$TAMIS_DATA"));
     }
     for corpus in &plan.corpus {
         let _ = writeln!(page, "* `$TAMIS_DATA/{}`: {}", corpus.path, corpus.get);
@@ -57,7 +58,11 @@ pub(crate) fn page(name: &str, plan: &Plan, results: &Results, seen: &Seen) -> S
         if !table.note.is_empty() {
             let _ = write!(page, "{}\n\n", table.note.trim());
         }
-        if table.columns.is_empty() { list(&mut page, table, results) } else { matrix(&mut page, table, results) }
+        if table.columns.is_empty() {
+            list(&mut page, table, results)
+        } else {
+            matrix(&mut page, table, results)
+        }
         page.push('\n');
     }
     if !results.figures.is_empty() {
@@ -145,7 +150,10 @@ pub(crate) fn index(plans: &[(String, Plan)]) -> String {
     let mut page = "# Reproduced\n\nMade by `cargo xtask reproduce`; do not edit. Each page is one plan in `xtask/reproduce`: what is run, what was published, \
         what came out, and what follows by rules that were written before.\n\n"
         .to_owned();
-    row(&mut page, &["page", "what was published", "seen", "not seen", "cannot be told", "seconds", "MB"].map(str::to_owned));
+    row(
+        &mut page,
+        &["page", "what was published", "seen", "not seen", "cannot be told", "seconds", "MB"].map(str::to_owned),
+    );
     rule(&mut page, 7);
     let mut total = 0.0;
     for (name, plan) in plans {

@@ -248,7 +248,8 @@ pub(crate) fn accepted(text: &str, seen: &Seen) -> String {
     let mut out = format!("{upper}\n\n{MARK}\n[seen]\n");
     let quoted = |name: &str| format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""));
     let number = |value: f64| if value.fract() == 0.0 { format!("{value:.1}") } else { value.to_string() };
-    let _ = write!(out, "seconds = {}\nmegabytes = {}\n\n[seen.numbers]\n", number(seen.seconds), number(seen.megabytes));
+    let _ =
+        write!(out, "seconds = {}\nmegabytes = {}\n\n[seen.numbers]\n", number(seen.seconds), number(seen.megabytes));
     for (name, value) in &seen.numbers {
         let _ = writeln!(out, "{} = {}", quoted(name), number(*value));
     }

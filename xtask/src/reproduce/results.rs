@@ -92,7 +92,13 @@ pub(crate) fn judge(claim: &Claim, all: &[Written]) -> Result<Finding> {
     let won = differences.iter().filter(|d| **d > 0.0).count();
     let (verdict, interval) = match found.interval {
         Some((low, high)) => {
-            let verdict = if low > 0.0 { "seen" } else if high <= 0.0 { "not seen" } else { "cannot be told" };
+            let verdict = if low > 0.0 {
+                "seen"
+            } else if high <= 0.0 {
+                "not seen"
+            } else {
+                "cannot be told"
+            };
             (verdict, format!(" [{low:+.4}, {high:+.4}]"))
         }
         None => ("cannot be told", String::new()),
@@ -145,7 +151,13 @@ impl Results {
         let mut numbers = BTreeMap::new();
         for key in plan.table.iter().flat_map(Table::keys) {
             let number = self.numbers.get(&key).with_context(|| {
-                let near: Vec<&str> = self.numbers.keys().map(String::as_str).filter(|k| k.starts_with(&key[..key.len().min(6)])).take(5).collect();
+                let near: Vec<&str> = self
+                    .numbers
+                    .keys()
+                    .map(String::as_str)
+                    .filter(|k| k.starts_with(&key[..key.len().min(6)]))
+                    .take(5)
+                    .collect();
                 format!("no run has a number called {key:?}; there are {}", near.join(", "))
             })?;
             numbers.insert(key, kept(number.effect));
@@ -209,7 +221,14 @@ mod tests {
         assert_eq!(drift(&before, &near, 0.0005), Vec::<String>::new());
         let far = seen(&[("a", 0.6), ("b", 1000.0), ("d", 1.0)], &[("O1", "not seen"), ("O3", "seen")]);
         let moved = drift(&before, &far, 0.0005);
-        for expected in ["a was 0.5 and is 0.6", "d is 1 and was not there", "c is no longer there", "O1 was \"seen\"", "O2 is no longer", "O3 is"] {
+        for expected in [
+            "a was 0.5 and is 0.6",
+            "d is 1 and was not there",
+            "c is no longer there",
+            "O1 was \"seen\"",
+            "O2 is no longer",
+            "O3 is",
+        ] {
             assert!(moved.iter().any(|m| m.contains(expected)), "{expected}: {moved:?}");
         }
         assert_eq!(moved.len(), 6);

@@ -159,7 +159,8 @@ impl Tables {
         let n = weight(&mut (0..problem.documents()));
         let of_label = |&l: &u32| weight(&mut members.row_indices(l as usize).iter().map(|&row| row as usize));
         let n_c: Vec<f64> = labels.iter().map(of_label).collect();
-        let tokens: f64 = (0..problem.documents()).map(|row| problem.weight(row) * f64::from(problem.lengths[row])).sum();
+        let tokens: f64 =
+            (0..problem.documents()).map(|row| problem.weight(row) * f64::from(problem.lengths[row])).sum();
         let more: Vec<f64> = match options.prior {
             None => vec![1.0; features],
             Some(m) => feature_totals.iter().map(|total| m * total / tokens.max(1.0)).collect(),
@@ -187,7 +188,9 @@ impl Tables {
                 let mut odds = Csr::new(labels.len());
                 for (feature, &total) in feature_totals.iter().enumerate() {
                     let row = occurrences.row(feature);
-                    odds.push_row(row.map(|(o, count)| (o, log1(feature, count) - log1(feature, total - count) + log1(feature, total))));
+                    odds.push_row(row.map(|(o, count)| {
+                        (o, log1(feature, count) - log1(feature, total - count) + log1(feature, total))
+                    }));
                 }
                 weights = odds;
                 common = feature_totals.iter().enumerate().map(|(feature, &total)| -log1(feature, total)).collect();

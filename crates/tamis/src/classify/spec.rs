@@ -166,7 +166,11 @@ fn neighbours(text: &str, default: KnnOptions) -> Result<ClassifierSpec> {
         if let Some(unit) = argument.strip_prefix("unit=") {
             options.unit = match unit.trim().parse() {
                 Ok(unit @ 1..) if default.similarity == Similarity::Okapi => unit,
-                _ => return wrong("what counts as one occurrence is a whole number from 1, as in knn(unit=10000); wknn has none"),
+                _ => {
+                    return wrong(
+                        "what counts as one occurrence is a whole number from 1, as in knn(unit=10000); wknn has none",
+                    );
+                }
             };
         } else {
             options.k = match argument.trim_start_matches("k=").trim().parse() {

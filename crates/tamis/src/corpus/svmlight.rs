@@ -190,7 +190,11 @@ fn solve(path: &Path, options: &ReadOptions) -> Result<Ltc> {
     let bytes = Source::open(path, options.encoding)?.read_all(MAX_SOLVED_BYTES)?;
     let text = String::from_utf8(bytes).map_err(|_| Error::malformed_file(path, "not UTF-8"))?;
     let solved = Ltc::solve(path, &text)?;
-    tracing::info!("{}: counts recovered from ltc weights, which leave {:.1e} in the median", path.display(), solved.left);
+    tracing::info!(
+        "{}: counts recovered from ltc weights, which leave {:.1e} in the median",
+        path.display(),
+        solved.left
+    );
     Ok(solved)
 }
 

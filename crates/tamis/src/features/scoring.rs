@@ -333,7 +333,11 @@ impl ScoringPlan {
                 out[leaf].scores.push(f64::from(df));
             }
             for (leaf, cut, distance) in &self.pairs {
-                let score = if df > *cut { distance.score(frame.table.occurrences()[term as usize], labels, meetings, &mut angles) } else { 0.0 };
+                let score = if df > *cut {
+                    distance.score(frame.table.occurrences()[term as usize], labels, meetings, &mut angles)
+                } else {
+                    0.0
+                };
                 out[*leaf].scores.push(score);
             }
         }

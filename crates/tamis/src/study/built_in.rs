@@ -22,17 +22,16 @@ macro_rules! built_in {
 }
 
 /// All of them.
-pub const BUILT_IN: &[BuiltIn] =
-    built_in![
-        "olsson-simulation",
-        "olsson-preliminary",
-        "olsson-validation",
-        "novovicova",
-        "li",
-        "addis",
-        "nbsvm",
-        "forman",
-    ];
+pub const BUILT_IN: &[BuiltIn] = built_in![
+    "olsson-simulation",
+    "olsson-preliminary",
+    "olsson-validation",
+    "novovicova",
+    "li",
+    "addis",
+    "nbsvm",
+    "forman",
+];
 
 impl BuiltIn {
     /// The plan of a name.

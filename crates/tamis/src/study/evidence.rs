@@ -169,7 +169,10 @@ impl fmt::Display for Estimated {
 impl Claim {
     /// The rule in words.
     pub fn rule_text(&self, units: &Units) -> String {
-        format!("{}: seen where the {units} lies {}, not seen where it lies outside, else it cannot be told", self.effect, self.rule)
+        format!(
+            "{}: seen where the {units} lies {}, not seen where it lies outside, else it cannot be told",
+            self.effect, self.rule
+        )
     }
 
     /// Judges one effect by its value on each unit; `ours` says what else is to be said.

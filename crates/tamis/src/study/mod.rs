@@ -30,10 +30,10 @@ mod units;
 pub use arena::{Arena, Curve, Over, arenas};
 pub use built_in::{BUILT_IN, BuiltIn};
 pub use estimate::{Estimate, estimate};
+pub use evidence::{Claim, Estimated, Rule, Units, Verdict};
 pub use export::write_csv;
 #[cfg(feature = "parquet")]
 pub use export::write_parquet;
-pub use evidence::{Claim, Estimated, Rule, Units, Verdict};
 pub use findings::{Finding, claims, findings, winners};
 pub use folder::{CorpusNote, Folder, Record};
 pub use given::StudyCorpus;

@@ -48,13 +48,7 @@ impl Numbers {
             let sizes = [(c.documents, "document"), (c.terms, "term"), (c.labels, "label")];
             sizes.map(|(count, what)| many(count, what)).join(", ")
         });
-        Self {
-            study: record.plan.name.clone(),
-            seed: record.seed,
-            corpus,
-            numbers,
-            findings: findings(record),
-        }
+        Self { study: record.plan.name.clone(), seed: record.seed, corpus, numbers, findings: findings(record) }
     }
 
     /// Writes them as JSON.
@@ -82,8 +76,7 @@ fn of_grid(grid: &Grid, record: &Record, level: f64, numbers: &mut BTreeMap<Stri
             Over::Splits => Units::splits(grid.splits, level),
             Over::Documents => Units::independent("document", level),
         };
-        let threshold =
-            if grid.thresholds.len() > 1 { format!(" {}", arena.threshold) } else { String::new() };
+        let threshold = if grid.thresholds.len() > 1 { format!(" {}", arena.threshold) } else { String::new() };
         let about = format!("{} {}{threshold}", arena.measure, arena.classifier);
         for curve in arena.curves.iter().chain(&arena.baseline) {
             for (size, values) in curve.sizes.iter().zip(&curve.values) {

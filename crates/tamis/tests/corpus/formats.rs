@@ -290,7 +290,8 @@ fn weights_are_taken_as_they_are() {
         with_body("a:2", Body::Counts(vec![("1".into(), 10_000)]), &["B"]),
     ];
     assert_eq!(read_with(&path, &options).unwrap(), expected);
-    for (line, reason) in [("A 1:500000\n", "a weight is at most"), ("A 1:-1\n", "0 or more"), ("A 1:x\n", "a number")] {
+    for (line, reason) in [("A 1:500000\n", "a weight is at most"), ("A 1:-1\n", "0 or more"), ("A 1:x\n", "a number")]
+    {
         let path = folder.file("b.svm", line);
         let error = read_with(&path, &options).unwrap_err().to_string();
         assert!(error.contains("b.svm:1") && error.contains(reason), "{error}");
@@ -300,7 +301,8 @@ fn weights_are_taken_as_they_are() {
 /// Counts of a few documents come back from weights with six digits; that many documents do is tested where it is solved.
 #[test]
 fn counts_are_recovered_from_ltc_weights() {
-    let counts: [&[u32]; 6] = [&[1, 2, 1, 0, 1], &[3, 1, 0, 1, 1], &[1, 0, 1, 2, 1], &[0, 1, 4, 1, 0], &[1, 1, 0, 0, 2], &[2, 0, 1, 1, 0]];
+    let counts: [&[u32]; 6] =
+        [&[1, 2, 1, 0, 1], &[3, 1, 0, 1, 1], &[1, 0, 1, 2, 1], &[0, 1, 4, 1, 0], &[1, 1, 0, 0, 2], &[2, 0, 1, 1, 0]];
     let df = |t: usize| counts.iter().filter(|row| row[t] > 0).count() as f64;
     let mut text = String::new();
     for row in counts {

@@ -72,8 +72,7 @@ pub(super) fn findings(grid: &Grid, arenas: &[Arena], rows: &[Row], units: &Unit
         learned
             .iter()
             .map(|of| {
-                let few: Vec<f64> =
-                    of.iter().filter(|(s, _)| !few || *s <= Size::Top(1000)).map(|(_, l)| *l).collect();
+                let few: Vec<f64> = of.iter().filter(|(s, _)| !few || *s <= Size::Top(1000)).map(|(_, l)| *l).collect();
                 mean(&few)
             })
             .collect()
@@ -88,8 +87,7 @@ pub(super) fn findings(grid: &Grid, arenas: &[Arena], rows: &[Row], units: &Unit
             })
             .collect();
         found.push(CLAIMS[3].judge(&at(true), units, format!("λ {}", said.join(", "))));
-        let fall: Vec<f64> =
-            learned.iter().filter_map(|of| Some(of.first()?.1 - of.last()?.1)).collect();
+        let fall: Vec<f64> = learned.iter().filter_map(|of| Some(of.first()?.1 - of.last()?.1)).collect();
         found.push(CLAIMS[4].judge(&fall, units, String::new()));
     }
     found.sort_by(|a, b| a.key.cmp(&b.key));
@@ -134,10 +132,8 @@ fn accuracies(arena: &Arena, units: &Units) -> Vec<Finding> {
         mean_of(&sizes.iter().filter(|&&i| keep(wfo.sizes[i])).map(|&i| of(i)).collect::<Vec<_>>())
     };
     let mut found = Vec::new();
-    let places: Vec<String> = sizes
-        .iter()
-        .map(|&i| (1 + six.iter().filter(|c| c.mean(i) > wfo.mean(i)).count()).to_string())
-        .collect();
+    let places: Vec<String> =
+        sizes.iter().map(|&i| (1 + six.iter().filter(|c| c.mean(i) > wfo.mean(i)).count()).to_string()).collect();
     let ahead = over(&|_| true, &|i| minus(&wfo.values[i], &best(&six, i)));
     found.push(CLAIMS[1].judge(&ahead, units, format!("place of seven by size: {}", places.join(" "))));
     let above_worst = |i: usize| {
@@ -159,9 +155,7 @@ fn accuracies(arena: &Arena, units: &Units) -> Vec<Finding> {
         found.push(CLAIMS[5].judge(&second, units, String::new()));
     }
     let others: Vec<&Curve> = ["df", "ig", "chi2max", "wllr"].iter().filter_map(|n| curve(n)).collect();
-    let lead = |name: &str| {
-        over(&|size| size >= Size::Top(5000), &|i| minus(&group(&[name], i), &best(&others, i)))
-    };
+    let lead = |name: &str| over(&|size| size >= Size::Top(5000), &|i| minus(&group(&[name], i), &best(&others, i)));
     let parts: Vec<(String, Vec<f64>)> =
         [("MI", lead("mimax")), ("BNS", lead("bns"))].map(|(name, values)| (name.to_owned(), values)).into();
     if parts.iter().all(|(_, values)| !values.is_empty()) {

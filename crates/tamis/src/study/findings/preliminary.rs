@@ -129,9 +129,7 @@ pub(super) fn findings(arenas: &[Arena], units: &Units) -> Vec<Finding> {
     ];
     found.push(CLAIMS[2].judge_all(&chi2, units, String::new()));
     let won = |of: &dyn Fn(&Method<'_>) -> bool| shares_won(&methods, splits, &|m| m.cut == Some(1) && of(m));
-    let by = |way: Combination, pairs: bool| {
-        won(&|m| m.way == Some(way) && (m.inputs.len() == 2) == pairs)
-    };
+    let by = |way: Combination, pairs: bool| won(&|m| m.way == Some(way) && (m.inputs.len() == 2) == pairs);
     let percent = |a: &str, x: &[f64], b: &str, y: &[f64]| {
         format!("{a} {:.0} %, {b} {:.0} % of all trials", 100.0 * mean(x), 100.0 * mean(y))
     };

@@ -59,8 +59,7 @@ fn agreement(run: &Simulated, units: &Units) -> Finding {
     let mut drawn: Vec<f64> = (0..REPLICATES)
         .map(|_| {
             let rows: Vec<usize> = (0..sets).map(|_| rng.random_range(0..sets)).collect();
-            let values: Vec<Vec<f64>> =
-                run.values.iter().map(|of| rows.iter().map(|&row| of[row]).collect()).collect();
+            let values: Vec<Vec<f64>> = run.values.iter().map(|of| rows.iter().map(|&row| of[row]).collect()).collect();
             ahead(&r_squared_matrix(&values))
         })
         .collect();

@@ -54,12 +54,8 @@ pub(super) fn findings(arenas: &[Arena], units: &Units) -> Vec<Finding> {
                 let won = c.values.iter().zip(&s.values).filter(|(a, b)| a[split] > b[split]).count();
                 won as f64 / c.sizes.len() as f64 - 0.5
             };
-            let name = format!(
-                "{} over {} (significant at {significant} of {} sizes)",
-                c.selector,
-                s.selector,
-                tests.len()
-            );
+            let name =
+                format!("{} over {} (significant at {significant} of {} sizes)", c.selector, s.selector, tests.len());
             parts.push((name, (0..splits).map(share).collect()));
         }
     }
