@@ -22,7 +22,7 @@ fn terms(expression: &str, text: &str) -> Vec<String> {
     let mut analyzer = Analyzer::new(&options(expression)).unwrap();
     let mut found = Vec::new();
     analyzer.analyze(&Body::Text(text.into()), |term, _| found.push(term));
-    found.into_iter().map(|term| analyzer.term(term).to_owned()).collect()
+    found.into_iter().map(|term| analyzer.term(term)).collect()
 }
 
 fn file(name: &str) -> PathBuf {
@@ -230,15 +230,15 @@ proptest! {
                 let (mut analysed, mut placed) = (Vec::new(), Vec::new());
                 analyzing.analyze(&Body::Text(text.into()), |term, _| analysed.push(term));
                 placing.places(text, |range, term| placed.push((range, term)));
-                let analysed: Vec<&str> = analysed.iter().map(|&t| analyzing.term(t)).collect();
+                let analysed: Vec<String> = analysed.iter().map(|&t| analyzing.term(t)).collect();
                 prop_assert_eq!(&analysed, &placed.iter().map(|(_, t)| placing.term(*t)).collect::<Vec<_>>());
                 for (range, term) in &placed {
                     let span = text.get(range.clone());
                     prop_assert!(span.is_some_and(|s| !s.is_empty()), "{range:?} of {text:?}");
-                    prop_assert!(options.block_of(placing.term(*term)).0 < options.blocks().len());
+                    prop_assert!(options.block_of(&placing.term(*term)).0 < options.blocks().len());
                 }
             }
-            let distinct: std::collections::BTreeSet<&str> = (0..analyzing.terms() as u32).map(|t| analyzing.term(t)).collect();
+            let distinct: std::collections::BTreeSet<String> = (0..analyzing.terms() as u32).map(|t| analyzing.term(t)).collect();
             prop_assert_eq!(distinct.len(), analyzing.terms());
         }
     }

@@ -181,7 +181,7 @@ pub(crate) fn index(plans: &[(String, Plan)]) -> String {
             ],
         );
     }
-    let _ = write!(page, "\nAll of them take {:.0} minutes on two cores.\n", (total / 60.0).ceil());
+    let _ = write!(page, "\nThose that were run take {:.0} minutes on two cores.\n", (total / 60.0).ceil());
     page
 }
 
