@@ -404,6 +404,7 @@ fn large() -> Model {
         thresholds: Thresholds::untuned(Threshold::rcut(1)).expect("thresholds"),
         curves: Vec::new(),
         calibration: None,
+        worth: None,
         summary: TrainingSummary {
             program: "bench".into(),
             documents: 1,

@@ -1,5 +1,5 @@
 //! Answers by what they are worth: against brute force over all sets, and through `fit`.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::format_collect)]
 
 use proptest::prelude::*;
 use tamis::Silent;

@@ -59,9 +59,9 @@ pub(crate) fn page(name: &str, plan: &Plan, results: &Results, seen: &Seen) -> S
             let _ = write!(page, "{}\n\n", table.note.trim());
         }
         if table.columns.is_empty() {
-            list(&mut page, table, results)
+            list(&mut page, table, results);
         } else {
-            matrix(&mut page, table, results)
+            matrix(&mut page, table, results);
         }
         page.push('\n');
     }

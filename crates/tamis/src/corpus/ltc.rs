@@ -153,6 +153,7 @@ impl Ltc {
 }
 
 #[cfg(test)]
+#[allow(clippy::format_collect, clippy::format_push_string)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use rand::{RngExt, SeedableRng};

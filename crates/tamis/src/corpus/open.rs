@@ -54,6 +54,10 @@ pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Corpus> {
         _ => Qrels::default(),
     };
     let names = distinct_names(&listed)?;
+    if format == Format::Annif && !documents.is_empty() && !listed.is_empty() {
+        let reason = "a folder of texts and a file of lines are two corpora of Annif's; give one kind at a time";
+        return Err(Error::malformed_file(&listed[0].path, reason));
+    }
     if format == Format::Text && stream.is_none() {
         // A text is read as a file of a folder is.
         for (file, id) in listed.drain(..).zip(names.iter()) {

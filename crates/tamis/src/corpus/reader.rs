@@ -135,6 +135,7 @@ impl Corpus {
             Arc::make_mut(&mut shared).options.fields.texts = texts.iter().map(|&name| name.to_owned()).collect();
         }
         Ok(match files.format {
+            Format::Annif if !shared.folders.documents.is_empty() => Box::new(FolderReader { shared, next: 0 }),
             Format::Folders | Format::Text if !files.stream => Box::new(FolderReader { shared, next: 0 }),
             _ => Box::new(FileReader { shared, once, next: 0, current: Current::None, keys: Vec::new() }),
         })

@@ -53,10 +53,10 @@ fn load_tree(file: &Container, number: usize) -> Result<Tree> {
     let (kids, labels, features) = (whole("kids")?, whole("labels")?, whole("features")?);
     let (ends, classes) = (whole("ends")?, whole("classes")?);
     let (bias, weights) = (file.slice::<f32>(&name("bias"))?, file.slice::<f32>(&name("weights"))?);
-    let (mut kids, mut labels) = (Pieces { rest: &kids[..] }, Pieces { rest: &labels[..] });
-    let (mut features, mut ends) = (Pieces { rest: &features[..] }, Pieces { rest: &ends[..] });
-    let (mut classes, mut bias) = (Pieces { rest: &classes[..] }, Pieces { rest: &bias[..] });
-    let mut weights = Pieces { rest: &weights[..] };
+    let (mut kids, mut labels) = (Pieces { rest: kids }, Pieces { rest: labels });
+    let (mut features, mut ends) = (Pieces { rest: features }, Pieces { rest: ends });
+    let (mut classes, mut bias) = (Pieces { rest: classes }, Pieces { rest: bias });
+    let mut weights = Pieces { rest: weights };
     let mut nodes = Vec::with_capacity(sizes.len() / SIZES);
     for size in sizes.chunks_exact(SIZES) {
         let [k, l, f, w] = [0, 1, 2, 3].map(|at| size[at] as usize);

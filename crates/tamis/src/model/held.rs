@@ -340,9 +340,9 @@ impl Held {
         &self,
         worth: &Worth,
         taxonomy: &Taxonomy,
-        calibration: &Option<Calibration>,
+        calibration: Option<&Calibration>,
     ) -> Result<Vec<(String, f64)>> {
-        let calibration = calibration.as_ref().ok_or_else(|| Error::data("there are no probabilities"))?;
+        let calibration = calibration.ok_or_else(|| Error::data("there are no probabilities"))?;
         let goals = [Goal::Exact, Goal::F1, Goal::Hf1];
         let answer = |labels: &[f64], nodes: &[f64]| {
             let mut decided = Vec::new();

@@ -112,7 +112,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// What takes part.
-    fn members(&self) -> Result<Members> {
+    fn members(&self) -> Members {
         let parents: Vec<Option<u32>> = self.taxonomy.nodes().map(|n| self.taxonomy.parent(n)).collect();
         let parents = Some(Arc::new(parents));
         let trees = |base: SvmOptions, by: Vec<Layout>| TreeOptions {
@@ -128,7 +128,7 @@ impl Search<'_> {
             }
             trees(base.clone(), by)
         };
-        Ok(match &self.options.classifier {
+        match &self.options.classifier {
             None => Members {
                 flat: Some(ClassifierSpec::Svm(SvmOptions::default())),
                 trees: Some(along(&SvmOptions::default())),
@@ -142,7 +142,7 @@ impl Search<'_> {
                 Members { flat: None, trees: Some(TreeOptions { parents: parents.clone(), ..tree.clone() }) }
             }
             Some(other) => Members { flat: Some(other.clone()), trees: None },
-        })
+        }
     }
 
     /// The terms to learn from: those of the selector, or all that the documents have.
@@ -167,7 +167,7 @@ impl Search<'_> {
     }
 
     fn run(mut self, form: &Form, progress: &dyn Progress) -> Result<Trained> {
-        let members = self.members()?;
+        let members = self.members();
         let candidates = members.candidates();
         let mut held: Vec<Held> = candidates.iter().map(|_| Held::new(self.counts.labels.len())).collect();
         let folds = self.options.folds.unwrap_or(if self.rows.len() > MANY_DOCUMENTS { 5 } else { 3 });
@@ -245,7 +245,7 @@ impl Search<'_> {
         ));
         let (calibration, least) = held[best].learn(&self.worth, self.taxonomy)?;
         self.worth.least = least;
-        let quality = held[best].quality(&self.worth, self.taxonomy, &calibration)?;
+        let quality = held[best].quality(&self.worth, self.taxonomy, calibration.as_ref())?;
         drop(held);
         self.finish(&members, &candidates[best], calibration, quality, choices, folds, progress)
     }

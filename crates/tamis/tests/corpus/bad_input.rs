@@ -150,7 +150,7 @@ fn files_that_are_not_what_their_ending_says() {
         (
             "a.xyz",
             b"hello\n",
-            "neither the ending nor the content tells the format; give it with the option `from` (jsonl csv tsv parquet folders text lines reuters lyrl svmlight fasttext review): text is one document, lines is one in each line",
+            "neither the ending nor the content tells the format; give it with the option `from` (jsonl csv tsv parquet folders text lines reuters lyrl svmlight fasttext review annif): text is one document, lines is one in each line",
         ),
     ];
     for (name, content, reason) in cases {

@@ -1,5 +1,5 @@
 //! Reading, writing and splitting corpora, from the outside.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::format_push_string)]
 
 mod bad_input;
 mod formats;

@@ -186,7 +186,7 @@ mod tests {
         assert!(error("tree(svm,by=flta)").contains("did you mean flat"));
         assert!(error("tree(svm(multi=ovo))").contains("multi=ovr"));
         assert!(error("tree(bayes)").contains("expected svm"));
-        assert!(error("tree(svm,leaves=3)").contains("did you mean leaf"));
+        assert!(error("tree(svm,leav=3)").contains("did you mean leaf"));
         assert!(error("tree(svm(vectors=binary*lpr(per=label)))").contains("per=label"));
     }
 }
