@@ -658,7 +658,7 @@ fn annifs_corpora_are_read() {
     assert_eq!(labels, [vec!["cats".to_owned(), "dogs".into()], vec!["http://x.org/birds".into()], vec![]]);
     assert_eq!(documents[1].body, Body::Text("birds".into()));
     // What is wrong is named.
-    folder.file("bad.tsv", "text\t<http://a>\ntext\thttp://b\n");
+    folder.file("bad.tsv", "cats\t<http://a>\ndogs\thttp://b\n");
     let error = read_with(&folder.path("bad.tsv"), &ReadOptions::default()).unwrap_err().to_string();
     assert!(error.contains(":2") && error.contains("<uri>"), "{error}");
 }
