@@ -50,7 +50,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         left out.
     threshold : str, default=None
         Such as ``rcut(1)``, ``scut``; with a taxonomy also ``tsa``, ``rbf``, ``exact``, ``greedy-exact``.
-    calibrate : {"platt", "isotonic"}, default=None
+    calibrate : {"platt", "isotonic", "softmax"}, default=None
         How probabilities are learned, for ``predict_proba``; ``"platt"`` when None, where folds are made.
     folds : int, default=None
         Folds that tune thresholds and measure quality; 5, or 3 along a taxonomy, when None; 0 for none.
@@ -129,7 +129,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         "loss": [Interval(Real, 0, 1, closed="left"), None],
         "unlabelled": [StrOptions({"negative", "ignore"}), None],
         "threshold": [str, None],
-        "calibrate": [StrOptions({"platt", "isotonic"}), None],
+        "calibrate": [StrOptions({"platt", "isotonic", "softmax"}), None],
         "folds": [COUNT, None],
         "taxonomy": [Mapping, "array-like", str, os.PathLike, None],
         "negatives": [str],

@@ -201,7 +201,8 @@ PIPELINES = ["pipelines.least=5", "pipelines.most=2"]
 
 def test_a_study_along_pipelines_takes_its_corpus_and_taxonomy(tmp_path):
     rows = tamis.study("addis", "synth:rcv1:1500", change=PIPELINES)
-    assert len(rows) == 2 * 4 * 8
+    # Two pipelines: four imbalances by eight steps and methods, and what every threshold would do.
+    assert len(rows) == 2 * (4 * 8 + 1)
     corpus = tmp_path / "some.jsonl"
     labels = ["a/b/c", "a/b/d", "a/e/f"]
     lines = [{"text": f"word{i % 3} and word{i % 7}", "labels": [labels[i % 3]]} for i in range(90)]

@@ -394,7 +394,7 @@ def test_the_categorizer_has_every_option_of_fit():
 
     reading = {"from", "lines", "encoding", "on_error", "max_record", "label_separator", "quotes", "delimiter", "columns", "dates", "label_prefix",
                "values", "qrels", "parent", "vocabulary", "memory"}  # fmt: skip
-    others = {"help", "version", "output", "verbose", "quiet", "color", "format", "report", "dry_run"}
+    others = {"help", "version", "output", "verbose", "quiet", "color", "format", "report", "dry_run", "no_examples"}
     named = {"keep_case": "lowercase", "threads": "n_jobs", "seed": "random_state"}
     options = {name.replace("-", "_") for name in re.findall(r"^\s+(?:-\w, )?--([a-z-]+)", Tamis()("fit", "--help"), re.M)}
     options = {name for name in options if not name.endswith("_field") and not name.startswith(("reuters", "review"))}
