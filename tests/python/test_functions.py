@@ -201,7 +201,7 @@ PIPELINES = ["pipelines.least=5", "pipelines.most=2"]
 
 def test_a_study_along_pipelines_takes_its_corpus_and_taxonomy(tmp_path):
     rows = tamis.study("addis", "synth:rcv1:1500", change=PIPELINES)
-    # Two pipelines: four imbalances by eight steps and methods, and what every threshold would do.
+    # Two pipelines: four methods at eight imbalances, and a row without a method for what each threshold would do.
     assert len(rows) == 2 * (4 * 8 + 1)
     corpus = tmp_path / "some.jsonl"
     labels = ["a/b/c", "a/b/d", "a/e/f"]
