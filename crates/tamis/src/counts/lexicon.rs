@@ -1,8 +1,8 @@
 //! Terms while they are being collected: spelled ones, and n-grams that are grown from them.
 //!
 //! An n-gram is two numbers, the n-gram before its last word and that word, until its name is needed. Most n-grams of a corpus
-//! occur once or twice: spelling each of them, hashing the spelling and sorting spellings was two thirds of the time of counting
-//! pairs of words.
+//! occur once or twice: spelling each of them, hashing the spelling and sorting spellings made pairs of words twice as slow to
+//! count (docs/benchmarks.md, terms).
 
 use rayon::prelude::*;
 
