@@ -60,6 +60,18 @@ def null_rule(on_null: str, known: tuple[str, ...]) -> str:
     return on_null
 
 
+def labelled_columns(df: DataFrame, text: str | Column, labels: str | Column | None, on_null: str) -> DataFrame:
+    """The columns of text and labels alone, under their names on the way, with what becomes of null texts."""
+    null_rule(on_null, ("error", "skip", "empty"))
+    chosen = with_column(df, TEXT, text, "text", "string", is_text)
+    if labels is not None:
+        chosen = with_column(chosen, LABELS, labels, "labels", "array<string> or string", is_labels)
+    chosen = chosen.select(TEXT, *([] if labels is None else [LABELS]))
+    if on_null == "skip":
+        return chosen.where(F.col(TEXT).isNotNull())
+    return chosen.fillna("", [TEXT]) if on_null == "empty" else chosen
+
+
 def text_arrays(column: Any) -> tuple[np.ndarray, np.ndarray]:
     """A column of text as the arrays that Arrow keeps it in."""
     if column.null_count:

@@ -167,11 +167,16 @@ def evaluate(
     if on_null == "skip":
         wide = wide.where(F.col(TEXT + "_of").isNotNull())
     found = classify(wide, model, TEXT + "_of", output=decided, on_null="error" if on_null == "error" else "empty")
-    ordered = found.select(F.array_sort(F.coalesce(LABELS, F.array())).alias("truth"), F.array_sort(decided).alias("decided"))
+    return judged(found, LABELS, decided, _model(_file(model))._model.labels, measures)
+
+
+def judged(df: DataFrame, truth: str, decided: str, known: Sequence[str], measures: Sequence[str]) -> dict[str, float | None]:
+    """Measures of decided labels against true ones, both arrays of strings; `known` labels count even where no row has them."""
+    ordered = df.select(*(F.array_sort(F.coalesce(F.col(f"`{c}`"), F.array())).alias(n) for c, n in ((truth, "truth"), (decided, "decided"))))
     table = ordered.groupBy("truth", "decided").count().toArrow()
     times = table.column("count").to_numpy()
-    truth, given = (
+    labels, given = (
         [row for row, n in zip(table.column(name).to_pylist(), times) for _ in range(n)] for name in ("truth", "decided")
     )
-    known = sorted({label for rows in (truth, given) for row in rows for label in row} | set(_model(_file(model))._model.labels))
-    return _measures.evaluate(truth, y_pred=given, classes=known, measures=list(measures))
+    classes = sorted({label for rows in (labels, given) for row in rows for label in row} | set(known))
+    return _measures.evaluate(labels, y_pred=given, classes=classes, measures=list(measures))

@@ -78,6 +78,8 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         Store linear weights in 8 bits; ``unchanged_`` says how many first labels stay the same.
     seconds : float, default=None
         Bound of subset searches.
+    min_df : int, default=1
+        Terms of fewer documents are left out before they take memory.
     random_state : int, default=1
         Seed.
     terms, words, lowercase, min_length, max_length, digits, stop_words, stem, language, ngrams, char_ngrams, html :
@@ -143,6 +145,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         "costs": [str, os.PathLike, None],
         "quantise": ["boolean"],
         "seconds": [Interval(Real, 0, None, closed="left"), None],
+        "min_df": [POSITIVE],
         "random_state": SEED,
         **TEXT,
         **RUNNING,
@@ -173,6 +176,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         costs: str | os.PathLike[str] | None = None,
         quantise: bool = False,
         seconds: float | None = None,
+        min_df: int = 1,
         random_state: Any = 1,
         terms: str | None = None,
         words: str | None = None,
@@ -211,6 +215,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         self.costs = costs
         self.quantise = quantise
         self.seconds = seconds
+        self.min_df = min_df
         self.random_state = random_state
         self.terms = terms
         self.words = words
@@ -235,7 +240,23 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
         documents = _inputs.texts(raw_documents, fields=_core.text_fields(text))
         labels = _inputs.labels(y, lists=True)
         _inputs.two_classes(labels, type(self).__name__)
-        fitting = {
+        nodes = named_by(self.taxonomy)
+        target = target_of(labels, nodes)
+        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64).ravel()
+        model, report = _core.Model.fit_texts(
+            documents, labels.sets, labels.names, text, json.dumps(self._fitting()), target, _inputs.how(self), weights, int(self.min_df)
+        )
+        report = json.loads(report)
+        self.trials_ = pd.DataFrame(report["trials"]).rename(columns={"size": "features", "mean": "RPrec"})
+        self.frontier_ = pd.DataFrame(report["frontier"]).rename(columns={"size": "features", "mean": "RPrec"})
+        self.unchanged_ = report["unchanged"]
+        self.threshold_report_ = report["thresholds"]
+        self._adopt(model, labels.kind, labels.classes, nodes)
+        return self
+
+    def _fitting(self) -> dict[str, Any]:
+        """The library's options."""
+        return {
             "by": self.by,
             "features": {"auto": None, "all": "all"}.get(self.features) if isinstance(self.features, str) else int(self.features),
             "classifier": self.classifier,
@@ -262,19 +283,6 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):
             },
             "seed": _inputs.seed(self.random_state),
         }
-        nodes = named_by(self.taxonomy)
-        target = target_of(labels, nodes)
-        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64).ravel()
-        model, report = _core.Model.fit_texts(
-            documents, labels.sets, labels.names, text, json.dumps(fitting), target, _inputs.how(self), weights
-        )
-        report = json.loads(report)
-        self.trials_ = pd.DataFrame(report["trials"]).rename(columns={"size": "features", "mean": "RPrec"})
-        self.frontier_ = pd.DataFrame(report["frontier"]).rename(columns={"size": "features", "mean": "RPrec"})
-        self.unchanged_ = report["unchanged"]
-        self.threshold_report_ = report["thresholds"]
-        self._adopt(model, labels.kind, labels.classes, nodes)
-        return self
 
     def _adopt(self, model: Any, kind: str, classes: np.ndarray, nodes: dict[str, Any]) -> None:
         self._model, self._kind = model, kind

@@ -46,3 +46,30 @@ class Tamis:
 @pytest.fixture(scope="session")
 def tamis():
     return Tamis()
+
+
+# Spark: one cluster of two executor processes for all tests, since a start takes longer than most of them.
+
+
+@pytest.fixture(scope="session")
+def spark():
+    pytest.importorskip("pyspark")
+    from spark_cluster import builder
+
+    session = builder("local-cluster[2,1,1024]").config("spark.ui.enabled", False).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def documents(tmp_path_factory):
+    """A file of 3,000 generated documents."""
+    path = tmp_path_factory.mktemp("spark") / "documents.jsonl"
+    Tamis()("synth", path, "-n", 3000)
+    return path
+
+
+@pytest.fixture(scope="session")
+def lines(documents):
+    return [json.loads(line) for line in open(documents, encoding="utf-8")]

@@ -402,6 +402,12 @@ def test_the_categorizer_has_every_option_of_fit():
     assert {named.get(name, name) for name in options - reading - others} <= ours
 
 
+def test_rare_terms_are_left_out_before_they_are_counted():
+    texts, y = [*TEXTS, "once upon a time"], ["a", "a", "b", "b"] * 5 + ["a"]
+    known = lambda least: set(tamis.TextCategorizer(**QUICK, min_df=least).fit(texts, y).features_)  # noqa: E731
+    assert {"once", "ship"} <= known(1) and "once" not in known(2) and "ship" in known(2)
+
+
 def test_weights_of_texts():
     """A document of weight 2 is two documents."""
     y, weights = np.array(["a", "a", "b", "b"] * 5), np.array([2, 1, 1, 2] * 5)

@@ -1,14 +1,6 @@
 """Spark on real executor processes: the counts, labels and rows of one machine."""
 
 import json
-import os
-import signal
-import socket
-import subprocess
-import sys
-import threading
-import time
-import urllib.request
 
 import pytest
 
@@ -16,50 +8,11 @@ pytest.importorskip("pyspark")
 tamis = pytest.importorskip("tamis")
 
 import tamis.spark  # noqa: E402
-from pyspark.sql import SparkSession  # noqa: E402
-
-DOCUMENTS = 3000
-
-
-def builder(master):
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    return (
-        SparkSession.builder.master(master)
-        .config("spark.executor.memory", "1024m")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", 4)
-        .config("spark.default.parallelism", 4)
-        .config("spark.ui.showConsoleProgress", False)
-    )
-
-
-@pytest.fixture(scope="module")
-def documents(tmp_path_factory):
-    from conftest import Tamis
-
-    path = tmp_path_factory.mktemp("spark") / "documents.jsonl"
-    Tamis()("synth", path, "-n", DOCUMENTS)
-    return path
-
-
-@pytest.fixture(scope="module")
-def spark():
-    session = builder("local-cluster[2,1,1024]").config("spark.ui.enabled", False).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="module")
 def frame(spark, documents):
     return spark.read.schema("id string, text string, labels array<string>").json(str(documents)).repartition(6)
-
-
-@pytest.fixture(scope="module")
-def lines(documents):
-    return [json.loads(line) for line in open(documents, encoding="utf-8")]
 
 
 def test_counts_are_those_of_one_machine(frame, documents, lines):
@@ -70,6 +23,22 @@ def test_counts_are_those_of_one_machine(frame, documents, lines):
     assert tamis.spark.count(frame, **options) == tamis.count(documents, all_parts=True, **options)
     ranked = tamis.spark.rank(frame, "lr(chi2max,chi2avg)@1", top=25)
     assert ranked.equals(tamis.rank(documents, by="lr(chi2max,chi2avg)@1", top=25, all_parts=True))
+
+
+def test_three_ways_to_count_give_the_same_bytes(frame, documents, lines, tmp_path):
+    from conftest import Tamis
+
+    run = Tamis()
+    run("count", "--all-parts", documents, "-o", tmp_path / "whole.counts")
+    tamis.spark.count(frame).save(tmp_path / "spark.counts")
+    for part in range(3):
+        own = tmp_path / f"{part}.jsonl"
+        own.write_text("".join(json.dumps(line) + "\n" for line in lines[part::3]))
+        run("count", "--all-parts", own, "-o", tmp_path / f"{part}.counts")
+    run("merge", *(tmp_path / f"{part}.counts" for part in (2, 0, 1)), "-o", tmp_path / "merged.counts")
+    whole = (tmp_path / "whole.counts").read_bytes()
+    assert (tmp_path / "spark.counts").read_bytes() == whole
+    assert (tmp_path / "merged.counts").read_bytes() == whole
 
 
 def test_counts_of_other_columns(spark, lines):
@@ -164,97 +133,3 @@ def test_a_study_is_that_of_one_machine(spark, documents):
     change = ["selectors.list=['chi2max','ig']", "sizes.at=[20,50]", "splits.how=random(0.3,2)", "corpus.min_documents=20"]
     rows = tamis.spark.study(spark, "li", documents, change=change)
     assert rows.equals(tamis.study("li", documents, change=change))
-
-
-# A cluster of processes, one of which dies
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Cluster:
-    """A standalone master and two workers on loopback, each a process of its own group."""
-
-    def __init__(self, folder):
-        import pyspark
-
-        home = os.path.dirname(pyspark.__file__)
-        self.environment = {**os.environ, "SPARK_HOME": home, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-        self.program = os.path.join(home, "bin", "spark-class")
-        self.folder, self.processes = folder, []
-        self.port, self.page = free_port(), free_port()
-        self.url = f"spark://127.0.0.1:{self.port}"
-        names = ["--host", "127.0.0.1", "--port", str(self.port), "--webui-port", str(self.page)]
-        self.start("org.apache.spark.deploy.master.Master", *names)
-        self.wait(0)
-        for number in (1, 2):
-            work = ["--host", "127.0.0.1", "--cores", "1", "--memory", "1500m", "--webui-port", "0"]
-            self.start("org.apache.spark.deploy.worker.Worker", *work, "--work-dir", str(folder / f"w{number}"), self.url)
-        self.wait(2)
-
-    def start(self, *arguments):
-        log = open(self.folder / f"{len(self.processes)}.log", "w")
-        self.processes.append(
-            subprocess.Popen(
-                [self.program, *arguments], env=self.environment, stdout=log, stderr=log, start_new_session=True
-            )
-        )
-
-    def wait(self, workers):
-        """Until the master answers and has so many workers."""
-        for _ in range(240):
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.page}/json/", timeout=5) as page:
-                    if json.load(page)["aliveworkers"] >= workers:
-                        return
-            except OSError:
-                pass
-            time.sleep(0.5)
-        raise AssertionError("the cluster did not start: " + (self.folder / "0.log").read_text()[-2000:])
-
-    def kill(self, number):
-        """A process with all its children, as when a machine goes down."""
-        try:
-            os.killpg(self.processes[number].pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.processes[number].wait()
-
-    def end(self):
-        for number in range(len(self.processes)):
-            self.kill(number)
-
-
-def test_a_worker_that_dies_changes_nothing(spark, documents, tmp_path):
-    # Only one session can be in a process: the shared one makes room.
-    spark.stop()
-    cluster = Cluster(tmp_path)
-    try:
-        session = builder(cluster.url).config("spark.ui.enabled", False).getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        tracker = session.sparkContext.statusTracker()
-        killed = []
-
-        def kill_in_the_middle():
-            while not killed:
-                for stage in tracker.getActiveStageIds():
-                    info = tracker.getStageInfo(stage)
-                    if info and info.numTasks >= 20 and 3 <= info.numCompletedTasks < info.numTasks - 3:
-                        cluster.kill(1)
-                        killed.append((info.numCompletedTasks, info.numTasks))
-                        return
-                time.sleep(0.05)
-
-        frame = session.read.schema("text string, labels array<string>").json(str(documents)).repartition(24)
-        killer = threading.Thread(target=kill_in_the_middle, daemon=True)
-        killer.start()
-        counts = tamis.spark.count(frame)
-        killer.join(10)
-        session.stop()
-    finally:
-        cluster.end()
-    assert killed, "the job was over before a worker could be killed"
-    assert counts == tamis.count(documents, all_parts=True)

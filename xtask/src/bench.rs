@@ -3,7 +3,7 @@
 //! A benchmark has two halves: `benches/NAME.rs` of a crate (a plain program) and `xtask/peers/NAME_peer.py`. Each prints
 //! JSON lines `{"what": …, "value": …, "unit": …}`, and lines with the same `what` are compared; a line may carry
 //! `"note"`. What a peer needs beyond the packages of the tests is in `xtask/peers/NAME_requirements.txt`. A benchmark of the
-//! Python package is one program, `xtask/peers/NAME_bench.py`: its lines say by `"side"` whose they are, `ours` or `peer`.
+//! Python package, or of the program beside peers in Python, is one program, `xtask/peers/NAME_bench.py`: its lines say by `"side"` whose they are, `ours` or `peer`.
 //! The halves run one after the other on an otherwise idle machine; ratios are of the same run.
 
 use std::collections::BTreeMap;
@@ -62,7 +62,10 @@ pub(crate) fn run(name: &str, rest: &[&str]) -> Result<()> {
     check(cargo().args(["build", "--release", "--quiet", "--package", "tamis-cli"]))?;
     let both = root().join("xtask/peers").join(format!("{name}_bench.py"));
     if both.exists() {
-        crate::wheel::install(crate::wheel::Profile::Release)?;
+        // Some only run the program.
+        if std::fs::read_to_string(&both)?.contains("import tamis") {
+            crate::wheel::install(crate::wheel::Profile::Release)?;
+        }
         let mut program = Command::new(python_for(name)?);
         program.env("TAMIS_BIN", root().join("target/release/tamis")).arg(both).args(rest);
         let (peers, ours): (Vec<_>, Vec<_>) =

@@ -232,6 +232,9 @@ pub(crate) struct TextArgs {
     /// Count only the terms of this file, one in each line.
     #[arg(long, value_name = "FILE")]
     vocabulary: Option<PathBuf>,
+    /// Leave out terms that occur in fewer documents to learn from, before they take memory.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    min_df: u32,
     /// About how much memory the counts may take. Where documents are kept (fit, rank, inspect), more is an error that says
     /// what is needed; `tamis count` keeps none, and beyond the bound prunes rare terms.
     #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = size)]
@@ -283,7 +286,7 @@ impl TextArgs {
         if choices.wants_language() {
             tracing::warn!("the language was recognised: terms are {text}");
         }
-        Ok(Counting { source, options: CountOptions { text, memory: self.memory, vocabulary } })
+        Ok(Counting { source, options: CountOptions { text, memory: self.memory, vocabulary, min_df: self.min_df } })
     }
 }
 

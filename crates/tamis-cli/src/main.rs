@@ -26,7 +26,7 @@ pub(crate) struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 the machine failed (disk, memory, interrupted); \
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 the machine failed (disk, memory, interrupted), or a part of the shards; \
 2 the input or the command line is at fault, and the message says where.";
 
 /// The exit code when the machine failed or somebody stopped the work.
@@ -54,6 +54,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<tamis::Error>() {
         Some(error) if !error.is_input() => FAILED,
         Some(_) => 2,
+        None if error.downcast_ref::<commands::Incomplete>().is_some() => FAILED,
         None if error.downcast_ref::<std::io::Error>().is_some() => FAILED,
         None => 2,
     }

@@ -282,6 +282,7 @@ fn fields_survive_in_every_format() {
         format!("{{\"title\":\"{head} {i}\",\"body\":\"{foot}, {i}\",\"labels\":[\"l{}\"]}}\n", i % 2)
     };
     folder.file("all.jsonl", (0..40).map(line).collect::<String>());
+    says(&folder.ok("inspect all.jsonl --terms title:words+body:words"), &["title: head 0"]);
     for ending in ["csv", "tsv", "parquet", "jsonl"] {
         folder.ok(&format!("split all.jsonl -o train.{ending} test.{ending} --fields title,body"));
         folder.ok(&format!("fit train.{ending} -o m.model --terms title:words+body:words"));
@@ -323,4 +324,17 @@ fn what_was_found_can_be_pinned() {
         tamis::model::Model::new(parts).unwrap().to_bytes().unwrap()
     };
     assert!(without_account(read("found.model")) == without_account(read("pinned.model")), "{line}");
+}
+
+#[test]
+fn documents_without_a_term_are_those_of_the_terms_that_were_chosen() {
+    let folder = Folder::new();
+    let signs = |label: &str| format!("{{\"text\":\"!!! ... ☺\",\"labels\":[\"{label}\"]}}\n").repeat(2);
+    let words = lines("sport", "goals and a referee", 20) + &lines("space", "orbit of a planet", 20);
+    folder.file("all.jsonl", words + &signs("sport") + &signs("space"));
+    // Characters of the whole text compete, and every document has some; what is chosen are words.
+    let fitted = folder.run("fit all.jsonl -o m.model");
+    let chosen = String::from_utf8_lossy(&fitted.stdout).into_owned();
+    assert!(chosen.contains("--terms 'words"), "{chosen}");
+    says(&stderr(&fitted), &["4 of 44 documents have no term by words"]);
 }

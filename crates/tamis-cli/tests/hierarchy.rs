@@ -59,7 +59,7 @@ fn the_whole_way() {
 fn answers_are_chosen_by_a_goal() {
     let folder = made();
     let folder = folder.path();
-    let fit = ["fit", "docs.jsonl", "--taxonomy", "tree.tsv", "-o", "m.model"];
+    let fit = ["fit", "docs.jsonl", "--taxonomy", "tree.tsv", "-o", "m.model", "--effort", "quick"];
     for goal in ["exact", "hf1", "f1"] {
         tamis(folder, &[&fit[..], &["--goal", goal]].concat()).success().stdout(contains("(flat)"));
         let out = tamis(folder, &["evaluate", "m.model", "docs.jsonl", "--format", "json"]).success();

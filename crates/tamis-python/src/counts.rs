@@ -15,6 +15,7 @@ use tamis::counts::{
 };
 use tamis::features::search::{Budget, Found};
 use tamis::features::{Ranking, Selector};
+use tamis::terms::TextOptions;
 use tamis::{Error, Result};
 
 use crate::arrays::{Matrix, Sets, with_view};
@@ -36,6 +37,17 @@ fn counted(documents: &Arc<LabelledTexts>, text: &str, memory: usize, py: Python
     let (contingency, report) =
         run(py, how, move |progress| count_contingency(source, Counted::All, &options, progress))?;
     Ok(PyCounts { file: CountsFile { text, pruned: report.pruned, contingency } })
+}
+
+impl PyCounts {
+    /// Counts that nobody will read texts with.
+    pub(crate) fn of_table(contingency: Contingency) -> Self {
+        Self { file: CountsFile { text: TextOptions::default(), pruned: Pruned::default(), contingency } }
+    }
+
+    pub(crate) fn table(&self) -> &Contingency {
+        &self.file.contingency
+    }
 }
 
 #[pymethods]

@@ -56,7 +56,8 @@ fn argument(option: &'static str) -> Option<&'static str> {
         "set" => "change",
         // A study that was stopped goes on whenever its folder is given again.
         "resume" => "output",
-        "format" | "id" | "number" | "parent" | "to" | "to_prefix" | "to_separator" => return None,
+        "format" | "id" | "keep" | "number" | "only_score" | "parent" | "prefix" | "to" | "to_prefix"
+        | "to_separator" => return None,
         same => same,
     })
 }

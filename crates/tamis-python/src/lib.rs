@@ -12,6 +12,7 @@ mod fitting;
 mod hierarchy;
 mod measure;
 mod model;
+mod parts;
 mod registry;
 mod study;
 mod texts;
@@ -31,6 +32,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     counts::register(m)?;
     texts::register(m)?;
     model::register(m)?;
+    parts::register(m)?;
     threshold::register(m)?;
     vectors::register(m)?;
     hierarchy::register(m)?;

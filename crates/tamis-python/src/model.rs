@@ -15,7 +15,7 @@ use tamis::corpus::{Document, Glance};
 use tamis::counts::{CountOptions, Documents, Entries, count};
 use tamis::hierarchy::{GivenTaxonomy, Taxonomy};
 use tamis::measure::{Measure, Resampling};
-use tamis::model::{EvaluateOptions, FitOptions, How, Labeller, Memory, Model, Ranker, Target, WhyAsked};
+use tamis::model::{EvaluateOptions, FitOptions, How, Labeller, Memory, Model, Ranker, Target, Trained, WhyAsked};
 use tamis::terms::TextChoices;
 use tamis::threshold::Threshold;
 use tamis::{Error, Result};
@@ -98,6 +98,11 @@ pub(crate) struct PyModel {
 }
 
 impl PyModel {
+    /// A model that was just fitted.
+    pub(crate) fn of(trained: Trained) -> Self {
+        Self { passes: passes(&trained.solutions), model: trained.model }
+    }
+
     fn label_texts<'py>(
         &self,
         py: Python<'py>,
@@ -132,9 +137,9 @@ impl PyModel {
 
 #[pymethods]
 impl PyModel {
-    /// Fits texts, `weights` saying how often each counts; with the model comes a report as JSON.
+    /// Fits texts, `weights` saying how often each counts, on terms of at least `min_df` of them; with the model comes a report as JSON.
     #[staticmethod]
-    #[pyo3(signature = (texts, labels, names, text, fitting, target, how, weights=None))]
+    #[pyo3(signature = (texts, labels, names, text, fitting, target, how, weights=None, min_df=1))]
     #[allow(clippy::too_many_arguments)]
     fn fit_texts(
         py: Python<'_>,
@@ -146,6 +151,7 @@ impl PyModel {
         target: Option<&str>,
         how: Work,
         weights: Option<PyReadonlyArray1<'_, f64>>,
+        min_df: u32,
     ) -> PyResult<(Self, String)> {
         let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?.unwrap_or_default().to_vec();
         let target = target.map(options::<Target>).transpose()?;
@@ -154,7 +160,7 @@ impl PyModel {
         let (source, glance) = Glance::measured(HeldTexts::of(&documents), FitOptions::LITTLE).map_err(to_py)?;
         let text = fitting.counting(&options::<TextChoices>(text)?, &glance).map_err(to_py)?;
         let trained = run(py, how, move |progress| {
-            let (mut counts, _) = count(source, &CountOptions { text, ..CountOptions::default() }, progress)?;
+            let (mut counts, _) = count(source, &CountOptions { text, min_df, ..CountOptions::default() }, progress)?;
             if !weights.is_empty() && weights.len() != counts.len() {
                 let reason = format!("there are {} documents", counts.len());
                 return Err(Error::invalid("sample_weight", weights.len(), reason));

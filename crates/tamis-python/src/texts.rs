@@ -126,6 +126,11 @@ impl Texts {
         Body::Text(Cow::Borrowed(text))
     }
 
+    /// What tells a document from others.
+    pub(crate) fn fingerprint(&self, at: usize) -> u64 {
+        self.body(at).fingerprint()
+    }
+
     /// Bytes of a document.
     fn bytes(&self, at: usize) -> usize {
         match self {
@@ -390,7 +395,7 @@ fn count_texts<'py>(
     };
     let text = choices.options().map_err(to_py)?;
     let counted = run(py, how, move |progress| {
-        let options = CountOptions { text, memory, vocabulary: vocabulary.clone() };
+        let options = CountOptions { text, memory, vocabulary: vocabulary.clone(), ..CountOptions::default() };
         let (counts, _) = count(source, &options, progress)?;
         let (matrix, terms) = match vocabulary {
             None => (counts.matrix, counts.vocabulary),

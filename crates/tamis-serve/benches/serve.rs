@@ -386,7 +386,7 @@ fn large() -> Model {
     let classifier: tamis::classify::ClassifierSpec = "svm".parse().expect("a classifier");
     let linear = Linear::from_parts(LinearParts {
         labels: LABELS,
-        weighter: Weighter::from_parts(Weighting::default(), vec![1.0; FEATURES], 100.0).expect("weights"),
+        weighter: Weighter::from_parts(Weighting::default(), vec![1.0; FEATURES], 100.0, Vec::new()).expect("weights"),
         outputs: Outputs::Values((0..LABELS as u32).collect()),
         weights: Weights::Single(Store::Dense { outputs: LABELS, values }),
         bias: vec![0.0; LABELS],

@@ -30,7 +30,8 @@
 //!  corpus      terms    counts     counts        features  features   classify   classify      threshold  measure     report
 //! ```
 //!
-//! [`hierarchy`] is the same along a taxonomy, [`model`] all of it as one thing, [`study`] all of it many times.
+//! [`hierarchy`] is the same along a taxonomy, [`model`] all of it as one thing, [`bulk`] a model over the shards of a crawl, [`study`]
+//! all of it many times.
 
 // In the order of the flow, which blank lines keep rustfmt from sorting.
 pub mod corpus;
@@ -50,6 +51,8 @@ pub mod hierarchy;
 pub mod measure;
 
 pub mod model;
+
+pub mod bulk;
 
 pub mod report;
 

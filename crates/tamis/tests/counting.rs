@@ -175,3 +175,30 @@ fn merged_files_of_parts_are_the_file_of_the_whole_byte_for_byte() {
         assert!(std::fs::read(&merged).unwrap() == std::fs::read(&whole).unwrap());
     }
 }
+
+proptest! {
+    /// Terms in too few documents to learn from are gone, and all else is as it was.
+    #[test]
+    fn rare_terms_are_left_out(
+        texts in prop::collection::vec(("[a-dA-D ]{0,30}", prop::collection::vec("[x-z]", 0..3)), 1..20),
+        terms in prop::sample::select(vec!["words(min=1)", "words(1-2,min=1)", "chars(1-2)"]),
+        min_df in 2u32..4,
+    ) {
+        let options = CountOptions { text: terms.parse().unwrap(), ..CountOptions::default() };
+        let all = counted(corpus(&texts), &options);
+        let without = counted(corpus(&texts), &CountOptions { min_df, ..options });
+        let df = |term: u32| all.training().into_iter().filter(|&row| all.matrix.get(row, term).is_some()).count();
+        let kept: Vec<&str> =
+            (0..).zip(all.vocabulary.iter()).filter(|(term, _)| df(*term) >= min_df as usize).map(|(_, name)| name).collect();
+        prop_assert_eq!(without.vocabulary.iter().collect::<Vec<_>>(), kept.clone());
+        prop_assert_eq!(&without.lengths, &all.lengths);
+        for row in 0..all.len() {
+            let named = |counts: &Counts| -> Vec<(String, u32)> {
+                counts.matrix.row(row).map(|(t, n)| (counts.vocabulary.name(t).to_owned(), n)).collect()
+            };
+            let mut expected = named(&all);
+            expected.retain(|(name, _)| kept.contains(&name.as_str()));
+            prop_assert_eq!(named(&without), expected);
+        }
+    }
+}

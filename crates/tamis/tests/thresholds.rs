@@ -193,7 +193,7 @@ fn nonsense_is_refused_with_a_reason() {
         let text = message(Options { step: Some(step), ..Options::default() });
         assert!(text.starts_with("the option `step=") && text.contains("above 0 and at most 1"), "{text}");
     }
-    assert!(message(Options { keep: 1.5, ..Options::default() }).contains("keep = 1.5: must lie in [0,1]"));
+    assert!(message(Options { keep: 1.5, ..Options::default() }).contains("share kept = 1.5: must lie in [0,1]"));
     assert!(message(Options { utility: Utility::F(-1.0), ..Options::default() }).contains("positive number"));
     assert!(message(Options { seconds: Some(-1.0), ..Options::default() }).contains("seconds = -1"));
     let too_fine = select(

@@ -226,6 +226,84 @@ fn models_are_files_and_back() {
 fn the_reasons_say_what_was_compared_and_taken() {
     let model = fitted(&documents(false, false), None);
     let why = model.summary.choices.join(" ");
-    assert!(why.contains("svm (flat)") && why.contains("by=taxonomy") && why.contains("is taken"), "{why}");
+    assert!(why.contains(" (flat)") && why.contains("by=taxonomy") && why.contains("is taken"), "{why}");
     assert!(why.contains("1.00 most specific labels"), "{why}");
+}
+
+/// Labels that only the order of two words tells apart.
+#[test]
+fn terms_are_looked_for_along_a_taxonomy_as_they_are_without_one() {
+    use tamis::corpus::{ReadOptions, open};
+    use tamis::counts::{CountOptions, count};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("order.jsonl");
+    let line = |n: usize| {
+        let (group, own) = (n % 2, n / 2 % 2);
+        let said = if own == 0 { "red blue" } else { "blue red" };
+        format!("{{\"text\": \"{said} group{group} noise{}\", \"labels\": [\"g{group}/l{own}\"]}}\n", n * 7 % 11)
+    };
+    std::fs::write(&path, (0..160).map(line).collect::<String>()).unwrap();
+    let corpus = open(&[path], &ReadOptions::default()).unwrap();
+    let text = "words(1-2)".parse().unwrap();
+    let (counts, _) =
+        count(corpus.batches().unwrap(), &CountOptions { text, ..CountOptions::default() }, &Silent).unwrap();
+    let options = FitOptions { taxonomy: Some(GivenTaxonomy::Names), ..FitOptions::default() };
+    let plan = options.plan(&counts, &counts.training()).unwrap().expect("something is tried");
+    assert!(plan.terms.len() > 1, "{:?}", plan.terms);
+    let trained = options.fit(&counts, &counts.training(), &Silent).unwrap();
+    assert_eq!(trained.model.text.to_string(), "words(1-2)");
+    assert!(trained.trials.iter().any(|t| t.terms == "words") && !trained.frontier.is_empty());
+    let exact = trained.model.summary.quality.iter().find(|(name, _)| name == "exact").unwrap().1;
+    assert!(exact > 0.95, "{exact}");
+    // What the search takes is what labels along the taxonomy are compared with.
+    let flat = FitOptions::default().fit(&counts, &counts.training(), &Silent).unwrap();
+    let why = trained.model.summary.choices.join(" ");
+    assert!(why.contains(&format!("{} (flat)", flat.model.summary.classifier)), "{why}");
+    // Where documents are weighed by terms as they were counted, nothing narrower is tried.
+    let as_counted = FitOptions { terms_as_counted: true, ..options };
+    assert_eq!(as_counted.plan(&counts, &counts.training()).unwrap().unwrap().terms, ["words(1-2)"]);
+}
+
+#[test]
+fn documents_with_and_without_ancestors_are_judged_alike() {
+    use tamis::corpus::{ReadOptions, open};
+    use tamis::model::{EvaluateOptions, LabelForm};
+    let folder = tempfile::tempdir().unwrap();
+    let written = |closed: bool, several: bool, mixed: bool| {
+        let path = folder.path().join(format!("{closed}{several}{mixed}.jsonl"));
+        let (counts, other) = (documents(closed, several), documents(!closed, several));
+        let line = |row: usize| {
+            let from = if mixed && row.is_multiple_of(3) { &other } else { &counts };
+            let name = |all: &[u32], names: &tamis::counts::Vocabulary| -> Vec<String> {
+                all.iter().map(|&n| names.name(n).to_owned()).collect()
+            };
+            let words = name(from.matrix.row_indices(row), &from.vocabulary).join(" ");
+            let labels = name(from.assignments.row_indices(row), &from.labels);
+            format!("{}\n", serde_json::json!({"text": words, "labels": labels}))
+        };
+        std::fs::write(&path, (0..counts.len()).map(line).collect::<String>()).unwrap();
+        path
+    };
+    for several in [false, true] {
+        for trained_closed in [false, true] {
+            let model = fitted(&documents(trained_closed, several), None);
+            let judged = |closed: bool, mixed: bool| {
+                let corpus = open(&[written(closed, several, mixed)], &ReadOptions::default()).unwrap();
+                let quality = model.evaluate(corpus.batches().unwrap(), &EvaluateOptions::default(), &Silent).unwrap();
+                (quality.report(true, None).unwrap(), quality.label_form)
+            };
+            let ((short, specific), (long, closed), (some, mixed)) =
+                (judged(false, false), judged(true, false), judged(true, true));
+            assert_eq!(specific, Some(LabelForm::MostSpecific));
+            assert_eq!(closed, Some(LabelForm::WithAncestors));
+            assert_eq!(mixed, Some(LabelForm::Mixed));
+            if model.worth.is_some() {
+                assert_eq!(short.measures, long.measures, "several {several}, closed {trained_closed}");
+                assert_eq!(short.measures, some.measures);
+                assert_eq!(short.labels, long.labels);
+                assert_eq!(short.baseline, long.baseline);
+            }
+            assert_eq!(short.levels, long.levels);
+        }
+    }
 }

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use tamis::corpus::{Format, ReadOptions, Skipped};
 use tamis::model::{Answer, AnswerWriter, How, Model, WhyAsked};
 
+use super::bulk::{self, ShardArgs};
 use crate::corpus_args::{ReadArgs, keep_apart};
 use crate::global::Global;
 use crate::output::{flags, grouped};
@@ -14,6 +16,10 @@ use crate::output::{flags, grouped};
 /// Each line has the document's id, its labels, with a taxonomy also their paths, root first, and whether the document has
 /// a word that the model knows. The lines of JSONL are those that the server streams and Python gives. A text file is one
 /// document, a folder of them as many; with --lines every line is one.
+///
+/// Where the output is a folder (its name ends in /), documents are shards, Parquet or JSONL of any size: each is written under
+/// its own name with all its columns, its rows in their order, and columns added. Shards that are there already are not made
+/// again, so a run that was stopped goes on.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Model file.
@@ -33,13 +39,16 @@ pub(crate) struct Args {
     /// Add the words that spoke for each label.
     #[arg(long)]
     explain: bool,
-    /// File to write; standard output when not given. Its ending tells the format and the compression.
-    #[arg(short, long, value_name = "FILE")]
+    /// File to write; standard output when not given. Its ending tells the format and the compression. A name that ends in / is
+    /// a folder of shards.
+    #[arg(short, long, value_name = "FILE|FOLDER/")]
     output: Option<PathBuf>,
     /// Format of the answers: jsonl, csv, tsv or parquet. The tables have a row for each document, with --scores one for each
     /// label of a document.
     #[arg(long, value_name = "FORMAT", value_parser = str::parse::<Format>)]
     format: Option<Format>,
+    #[command(flatten)]
+    shards: ShardArgs,
 }
 
 /// What is made of a batch: finished lines, or the answers where they go into columns.
@@ -60,6 +69,17 @@ impl Made<'_> {
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
+    if let Some(folder) = args.output.as_deref().filter(|path| bulk::is_folder(path)) {
+        if args.explain || args.format.is_some() {
+            bail!(
+                "shards keep their format and have no reasons; leave --explain and --format out, or name a file with -o"
+            );
+        }
+        let read = args.read.options(global.seed());
+        let added = args.shards.added(args.top, args.scores)?;
+        return bulk::run(&args.model, &args.documents, folder, args.shards, added, read, global);
+    }
+    args.shards.refuse()?;
     if let Some(output) = &args.output {
         let inputs: Vec<&Path> = args.documents.iter().chain([&args.model]).map(PathBuf::as_path).collect();
         keep_apart(&inputs, &[output])?;

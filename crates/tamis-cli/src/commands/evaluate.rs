@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use tamis::measure::{Measure, Resampling};
-use tamis::model::{DecidedWell, EvaluateOptions, LabelQuality, Model, Quality, QualityReport};
+use tamis::model::{DecidedWell, EvaluateOptions, LabelForm, LabelQuality, Model, Quality, QualityReport};
 use tamis::report::Page;
 
 use super::hierarchy::{Parent, taxonomy};
@@ -163,6 +163,14 @@ fn by_label(labels: &[LabelQuality]) -> Rows {
 fn print(report: &QualityReport, global: &Global) -> anyhow::Result<()> {
     let mut out = stdout();
     writeln!(out, "{}", trimmed(&measures(report).table(global)))?;
+    if let Some(form) = report.label_form {
+        let form = match form {
+            LabelForm::MostSpecific => "the most specific ones only",
+            LabelForm::WithAncestors => "with all their ancestors",
+            LabelForm::Mixed => "with some of their ancestors, or with them in some documents only",
+        };
+        writeln!(out, "\nLabels of the documents came {form}.")?;
+    }
     if let Some(levels) = &report.levels {
         let table = tallies("level", levels.iter().map(|l| (l.level.to_string(), l.decided))).table(global);
         writeln!(out, "\nNodes by level of the taxonomy, ancestors included\n{}", trimmed(&table))?;

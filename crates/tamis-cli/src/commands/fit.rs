@@ -209,13 +209,16 @@ fn facts(trained: &Trained) -> Rows {
 fn again(trained: &Trained) -> String {
     let model = &trained.model;
     let Ranker::Flat(_) = &model.ranker else { return String::new() };
+    let decided = match &model.worth {
+        Some(worth) => format!("--goal {}", worth.goal),
+        None => format!("--threshold '{}'", model.deciding()),
+    };
     format!(
-        "--terms '{}' --by '{}' --features {} --classifier '{}' --threshold '{}'",
+        "--terms '{}' --by '{}' --features {} --classifier '{}' {decided}",
         model.text,
         model.summary.selector,
         model.terms.len(),
         model.summary.classifier,
-        model.deciding()
     )
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use tamis::corpus::{Body, Document};
+use tamis::terms::TextOptions;
 
 use crate::columns::{self, quoted};
 use crate::corpus_args::CorpusArgs;
@@ -30,7 +31,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let mut options = args.corpus.read.options(global.seed());
     columns::settle(&args.corpus.paths, &mut options)?;
     let corpus = tamis::corpus::open(&args.corpus.paths, &options)?;
-    let first = corpus.first(200)?;
+    let first = corpus.first(200, &TextOptions::default())?;
     if first.is_empty() {
         return Err(corpus.no_documents(&tamis::corpus::Skipped::default()).into());
     }

@@ -98,7 +98,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     for &(documents, terms) in &summary.growth {
         growth.push([n(documents), n(terms)]);
     }
-    let begin = if corpus.is_rereadable() { corpus.first(LOOKED_AT)? } else { Vec::new() };
+    let begin = if corpus.is_rereadable() { corpus.first(LOOKED_AT, &counts.text)? } else { Vec::new() };
     let html = begin.iter().filter(|document| has_html(document)).count();
     let html = (html > 0).then(|| format!("{} of the first {} documents", n(html), n(begin.len())));
     if let Some(share) = &html {

@@ -1,5 +1,6 @@
 //! One short file for each subcommand.
 
+mod bulk;
 mod calibrate;
 mod classify;
 mod compare;
@@ -23,6 +24,7 @@ mod split;
 mod study;
 mod synth;
 
+pub(crate) use bulk::Incomplete;
 use clap::Subcommand;
 
 use crate::global::{Global, Logging};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::arguments::{arguments, number, spelled};
 use super::linear::finish;
 use super::{Linear, LinearParts, Outputs, Problem, Query, Scored, Scratch, Weighter, Weighting, Weights};
-use crate::counts::Csr;
+use crate::counts::{Contingency, Csr};
 use crate::features::WordPrior;
 use crate::{Error, Result};
 
@@ -75,11 +75,20 @@ impl BayesOptions {
     /// without a training document take no part. With word priors `P(w|c) = (N_wc + m·P(w)) / Σ_w (N_wc + m·P(w))`, `P(w)` being the share of `w` among all tokens of the
     /// training documents: what the estimate over all words is when only the selected ones are looked at.
     pub fn fit(&self, problem: &Problem) -> Result<Linear> {
-        let tables = Tables::count(*self, problem)?;
-        let features = problem.features();
+        Self::linear(Tables::count(*self, problem)?, problem.labels())
+    }
+
+    /// The same from counts alone: what [`BayesOptions::fit`] learns from the documents that were counted, over the given terms,
+    /// best first.
+    pub fn fit_counts(&self, table: &Contingency, terms: &[u32]) -> Result<Linear> {
+        Self::linear(Tables::of(*self, Sums::of_counts(table, terms)?)?, table.label_documents().len())
+    }
+
+    fn linear(tables: Tables, labels: usize) -> Result<Linear> {
+        let features = tables.feature_totals.len();
         let every = tables.every(&tables.totals_at(&[features])[0]);
         Linear::from_parts(LinearParts {
-            labels: problem.labels(),
+            labels,
             weighter: tables.weighter,
             outputs: tables.outputs,
             weights: Weights::double(tables.weights),
@@ -128,10 +137,24 @@ struct Totals {
     more: f64,
 }
 
-impl Tables {
-    fn count(options: BayesOptions, problem: &Problem) -> Result<Self> {
-        options.check()?;
-        let problem = &*problem.counted()?;
+/// What Bayes learns from: numbers that add up.
+struct Sums {
+    /// Labels with documents.
+    labels: Vec<u32>,
+    /// Features × outputs: `N_wc`.
+    occurrences: Csr<f64>,
+    /// `N_w`.
+    feature_totals: Vec<f64>,
+    /// Documents, and those of each label.
+    n: f64,
+    n_c: Vec<f64>,
+    /// Tokens of all documents.
+    tokens: f64,
+    mean_length: f64,
+}
+
+impl Sums {
+    fn of_documents(problem: &Problem) -> Result<Self> {
         let members = problem.assignments.transpose();
         let labels: Vec<u32> =
             (0..problem.labels() as u32).filter(|&l| !members.row_indices(l as usize).is_empty()).collect();
@@ -161,6 +184,44 @@ impl Tables {
         let n_c: Vec<f64> = labels.iter().map(of_label).collect();
         let tokens: f64 =
             (0..problem.documents()).map(|row| problem.weight(row) * f64::from(problem.lengths[row])).sum();
+        let mean_length = Weighter::fit(Weighting::Tf, problem).mean_length();
+        Ok(Self { labels, occurrences, feature_totals, n, n_c, tokens, mean_length })
+    }
+
+    /// The same from counts alone, over the given terms.
+    fn of_counts(table: &Contingency, terms: &[u32]) -> Result<Self> {
+        let documents = table.label_documents();
+        let labels: Vec<u32> = (0..documents.len() as u32).filter(|&l| documents[l as usize] > 0).collect();
+        if labels.is_empty() {
+            return Err(Error::data("no training document has a label, so there is nothing to learn"));
+        }
+        let mut occurrences = Csr::new(labels.len());
+        for &term in terms {
+            let row = table.meetings().row(term as usize);
+            let output = |label: u32| labels.binary_search(&label).ok().map(|output| output as u32);
+            occurrences.push_row(row.filter_map(|(label, m)| Some((output(label)?, f64::from(m.occurrences)))));
+        }
+        Ok(Self {
+            occurrences,
+            feature_totals: terms.iter().map(|&term| table.occurrences()[term as usize] as f64).collect(),
+            n: table.documents() as f64,
+            n_c: labels.iter().map(|&l| f64::from(documents[l as usize])).collect(),
+            tokens: table.tokens() as f64,
+            mean_length: Weighter::fit_counts(Weighting::Tf, table, terms).mean_length(),
+            labels,
+        })
+    }
+}
+
+impl Tables {
+    fn count(options: BayesOptions, problem: &Problem) -> Result<Self> {
+        Self::of(options, Sums::of_documents(&*problem.counted()?)?)
+    }
+
+    fn of(options: BayesOptions, sums: Sums) -> Result<Self> {
+        options.check()?;
+        let Sums { labels, occurrences, feature_totals, n, n_c, tokens, mean_length } = sums;
+        let features = feature_totals.len();
         let more: Vec<f64> = match options.prior {
             None => vec![1.0; features],
             Some(m) => feature_totals.iter().map(|total| m * total / tokens.max(1.0)).collect(),
@@ -197,11 +258,10 @@ impl Tables {
                 outputs = Outputs::Odds(labels);
             }
         }
-        let weighter = Weighter::fit(Weighting::Tf, problem);
         // A feature that no training document has still is one of the V: it weighs like any other that a class lacks. Word priors know nothing of
         // it, and leave it out.
         let factors = more.iter().map(|more| f64::from(u8::from(*more > 0.0))).collect();
-        let weighter = Weighter::from_parts(Weighting::Tf, factors, weighter.mean_length())?;
+        let weighter = Weighter::from_parts(Weighting::Tf, factors, mean_length, Vec::new())?;
         Ok(Self { weighter, outputs, bias, weights, common, more, occurrences, feature_totals })
     }
 

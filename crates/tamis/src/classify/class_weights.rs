@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Problem;
 use super::arguments::parted;
+use crate::counts::Vocabulary;
 use crate::{Error, Result};
 
 /// How the cost is shared between labels: `equal`, `balanced`, or weights by label such as `oil:5;sea:0.5`. A label with
@@ -27,12 +28,20 @@ pub enum ClassWeights {
 impl ClassWeights {
     /// The weight of each label that was named, by label number; 1 for others.
     pub(super) fn of_labels(&self, problem: &Problem) -> Result<Vec<f64>> {
-        let mut weights = vec![1.0; problem.labels()];
-        let Self::Labels(told) = self else { return Ok(weights) };
+        if !matches!(self, Self::Labels(_)) {
+            return Ok(vec![1.0; problem.labels()]);
+        }
         // Along a taxonomy the labels of a problem are nodes, which the names are not about.
         let Some(names) = problem.names.as_ref().filter(|names| names.len() == problem.labels()) else {
             return Err(Error::data("weights of labels need the names of labels, and these documents have none"));
         };
+        self.of_names(names)
+    }
+
+    /// The same by the names of the labels.
+    pub(super) fn of_names(&self, names: &Vocabulary) -> Result<Vec<f64>> {
+        let mut weights = vec![1.0; names.len()];
+        let Self::Labels(told) = self else { return Ok(weights) };
         for (label, weight) in told {
             let Some(number) = names.id(label) else { return Err(Error::unknown("label", label, names.iter())) };
             weights[number as usize] = *weight;

@@ -3,6 +3,7 @@
 pub mod bayes;
 pub mod linear;
 pub mod logistic;
+pub mod parts;
 pub mod svm;
 pub mod tree;
 pub mod vector;
@@ -18,7 +19,7 @@ pub(crate) mod sweep;
 pub use bayes::{BayesMulti, BayesOptions, BayesSweep};
 pub use class_weights::ClassWeights;
 pub use knn::{Knn, KnnOptions, KnnSweep, Nested, Similarity, SweepPlace};
-pub use linear::{Explanation, Linear, LinearParts, Outputs, Store, Weights};
+pub use linear::{Explanation, Linear, LinearParts, OneOutput, Outputs, Store, Weights};
 pub use logistic::{LogisticFit, LogisticOptions};
 pub use problem::{Problem, Query};
 pub use spec::{ClassifierSpec, Fitted, rank_documents};

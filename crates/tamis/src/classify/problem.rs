@@ -29,6 +29,8 @@ pub struct Problem {
     pub assignments: Csr<()>,
     /// How often each document counts, 0 or more; empty where all count once.
     pub weights: Vec<f64>,
+    /// The block of the terms expression that each feature is of; empty where all are of one.
+    pub blocks: Vec<u8>,
     /// The names of the labels, where somebody may speak of them.
     pub names: Option<Arc<Vocabulary>>,
 }
@@ -36,7 +38,7 @@ pub struct Problem {
 impl Problem {
     /// Documents that all count once, with labels that have no names.
     pub fn of(matrix: Csr<u32>, lengths: Vec<u32>, assignments: Csr<()>) -> Self {
-        Self { matrix, lengths, assignments, weights: Vec::new(), names: None }
+        Self { matrix, lengths, assignments, weights: Vec::new(), blocks: Vec::new(), names: None }
     }
 
     /// The given documents over the given terms, best first.
@@ -67,6 +69,7 @@ impl Problem {
             lengths: rows.iter().map(|&r| counts.lengths[r]).collect(),
             assignments: counts.assignments.select_rows(rows),
             weights: rows.iter().filter_map(|&r| counts.weights.get(r).copied()).collect(),
+            blocks: counts.blocks_of(terms),
             names: Some(Arc::clone(&counts.labels)),
         }
     }
@@ -94,6 +97,7 @@ impl Problem {
             lengths: rows.iter().map(|&r| self.lengths[r]).collect(),
             assignments: self.assignments.select_rows(&rows),
             weights: rows.iter().map(|&r| self.weights[r]).collect(),
+            blocks: self.blocks.clone(),
             names: self.names.clone(),
         }))
     }

@@ -35,7 +35,7 @@ impl ClassifierSpec {
         Row {
             name: "svm",
             example: "svm(c=1,loss=squared,multi=ovr)",
-            what: "Linear SVM on tfidf vectors; loss=squared|hinge, multi=ovr|ovo, vectors=tfidf|binary|tf|okapi, also times a selector score as in tfidf*rf, \
+            what: "Linear SVM on tfidf vectors; loss=squared|hinge, multi=ovr|ovo, vectors=tfidf|tfidf-by-block|binary|tf|okapi, also times a selector score as in tfidf*rf, \
                    or binary*lpr(per=label) with beta=0.25, classes=equal|balanced|label:weight;label:weight.",
             formula: "",
             source: "method 7; Hsieh et al. 2008",

@@ -10,6 +10,7 @@ use super::{Problem, Query};
 use crate::counts::Contingency;
 use crate::features::{Formula, Score, Selector};
 use crate::named::named;
+use crate::terms::MOST_BLOCKS;
 use crate::{Error, Result};
 
 named! {
@@ -22,6 +23,9 @@ named! {
         /// `(1 + log tf) · log(n/df)`, the vector then scaled to Euclidean length 1.
         #[default]
         TfIdf = "tfidf",
+        /// The same, but the terms of each block of the terms expression are scaled to one length by themselves, and the whole then to
+        /// Euclidean length 1: pieces of words are many times as many as words, and would drown them otherwise.
+        TfIdfByBlock = "tfidf-by-block",
         /// 1 for every feature that occurs.
         Binary = "binary",
         /// Occurrences.
@@ -36,7 +40,7 @@ impl Weighting {
         match self {
             _ if df == 0.0 => 0.0,
             Self::Okapi => ((n - df + 0.5) / (df + 0.5)).ln().max(0.0),
-            Self::TfIdf => (n / df).ln(),
+            Self::TfIdf | Self::TfIdfByBlock => (n / df).ln(),
             Self::Binary | Self::Tf => 1.0,
         }
     }
@@ -88,6 +92,26 @@ impl Vectors {
             let mut weights = vec![0.0; weighter.factors.len()];
             for (&feature, &weight) in ranking.terms().iter().zip(ranking.scores()) {
                 weights[feature as usize] = weight.max(0.0);
+            }
+            weighter.factors.iter_mut().zip(weights).for_each(|(factor, weight)| *factor *= weight);
+        }
+        Ok(weighter)
+    }
+}
+
+impl Vectors {
+    /// The same from counts alone: what [`Vectors::fit`] learns from the documents that were counted, over the given terms.
+    pub(crate) fn fit_counts(&self, table: &Contingency, terms: &[u32]) -> Result<Weighter> {
+        let mut weighter = Weighter::fit_counts(self.weighting, table, terms);
+        if let Some(score) = self.by.filter(|_| !self.per_label) {
+            let mut feature_of = vec![u32::MAX; table.terms()];
+            terms.iter().zip(0..).for_each(|(&term, feature)| feature_of[term as usize] = feature);
+            let kept: Vec<u32> = feature_of.iter().copied().filter(|f| *f != u32::MAX).collect();
+            let ranking =
+                Selector::score(score).rank(&table.retain_terms(|term| feature_of[term as usize] != u32::MAX))?;
+            let mut weights = vec![0.0; terms.len()];
+            for (&term, &weight) in ranking.terms().iter().zip(ranking.scores()) {
+                weights[kept[term as usize] as usize] = weight.max(0.0);
             }
             weighter.factors.iter_mut().zip(weights).for_each(|(factor, weight)| *factor *= weight);
         }
@@ -163,6 +187,8 @@ pub struct Weighter {
     /// What a component is multiplied with, feature by feature.
     factors: Vec<f64>,
     mean_length: f64,
+    /// The block of each feature; empty where all are of one, or the weighting does not ask.
+    blocks: Vec<u8>,
 }
 
 impl Weighter {
@@ -173,23 +199,61 @@ impl Weighter {
             Weighting::Okapi => weighting.idf(df, n).sqrt(),
             _ => weighting.idf(df, n),
         };
-        Self { weighting, factors: df.into_iter().map(factor).collect(), mean_length: problem.weighed_mean_length() }
+        let factors = df.into_iter().map(factor).collect();
+        let weighter = Self { weighting, factors, mean_length: problem.weighed_mean_length(), blocks: Vec::new() };
+        weighter.with_blocks(problem.blocks.clone())
     }
 
-    /// From stored numbers; see [`Weighter::factors`].
-    pub fn from_parts(weighting: Weighting, factors: Vec<f64>, mean_length: f64) -> Result<Self> {
+    /// The same from counts alone, over the given terms.
+    pub(crate) fn fit_counts(weighting: Weighting, table: &Contingency, terms: &[u32]) -> Self {
+        let n = table.documents() as f64;
+        let factor = |&term: &u32| {
+            let idf = weighting.idf(f64::from(table.df()[term as usize]), n);
+            if weighting == Weighting::Okapi { idf.sqrt() } else { idf }
+        };
+        let mean_length = if n > 0.0 { table.tokens() as f64 / n } else { 0.0 };
+        Self { weighting, factors: terms.iter().map(factor).collect(), mean_length, blocks: Vec::new() }
+    }
+
+    /// With the block of each feature, where the weighting asks for it; none where all are of one.
+    pub(crate) fn with_blocks(mut self, blocks: Vec<u8>) -> Self {
+        let asks = self.weighting == Weighting::TfIdfByBlock && blocks.windows(2).any(|w| w[0] != w[1]);
+        self.blocks = if asks { blocks } else { Vec::new() };
+        self
+    }
+
+    /// The same over other features: `places` says where each of its own is among so many; those that are not its own weigh 0.
+    pub(crate) fn spread(&self, places: &[u32], features: usize) -> Self {
+        let mut factors = vec![0.0; features];
+        places.iter().zip(&self.factors).for_each(|(&place, &factor)| factors[place as usize] = factor);
+        let mut blocks = vec![0; if self.blocks.is_empty() { 0 } else { features }];
+        places.iter().zip(&self.blocks).for_each(|(&place, &block)| blocks[place as usize] = block);
+        Self { factors, blocks, ..self.clone() }
+    }
+
+    /// From stored numbers; see [`Weighter::factors`] and [`Weighter::blocks`].
+    pub fn from_parts(weighting: Weighting, factors: Vec<f64>, mean_length: f64, blocks: Vec<u8>) -> Result<Self> {
+        if !blocks.is_empty() && blocks.len() != factors.len() {
+            return Err(Error::data(format!("{} blocks for {} features", blocks.len(), factors.len())));
+        }
+        if let Some(block) = blocks.iter().find(|&&block| usize::from(block) >= MOST_BLOCKS) {
+            return Err(Error::invalid("block", block, format!("must be below {MOST_BLOCKS}")));
+        }
         if let Some(factor) = factors.iter().find(|f| !f.is_finite()) {
             return Err(Error::invalid("factor", factor, "must be a finite number"));
         }
         if !(mean_length.is_finite() && mean_length >= 0.0) {
             return Err(Error::invalid("mean length", mean_length, "must be a finite number, 0 or more"));
         }
-        Ok(Self { weighting, factors, mean_length })
+        Ok(Self { weighting, factors, mean_length, blocks })
     }
 
     /// The first `size` features of the same.
     pub fn prefix(&self, size: usize) -> Self {
-        Self { factors: self.factors[..size.min(self.factors.len())].to_vec(), ..self.clone() }
+        let first = |all: usize| size.min(all);
+        let factors = self.factors[..first(self.factors.len())].to_vec();
+        let blocks = self.blocks[..first(self.blocks.len())].to_vec();
+        Self { weighting: self.weighting, factors, mean_length: self.mean_length, blocks }
     }
 
     /// The weighting.
@@ -200,6 +264,11 @@ impl Weighter {
     /// What a component is multiplied with, feature by feature: `log(n/df)`, `√idf`, or 1.
     pub fn factors(&self) -> &[f64] {
         &self.factors
+    }
+
+    /// The block of each feature; empty where that does not matter.
+    pub fn blocks(&self) -> &[u8] {
+        &self.blocks
     }
 
     /// `avdl`.
@@ -244,12 +313,24 @@ impl Weighter {
                 }
                 1.0
             }
-            Weighting::TfIdf => {
+            Weighting::TfIdfByBlock if !self.blocks.is_empty() => {
+                let mut squares = [0.0; MOST_BLOCKS];
+                for (feature, tf) in entries.clone() {
+                    let weight = dampened(tf) * self.factors[feature];
+                    squares[usize::from(self.blocks[feature])] += weight * weight;
+                }
+                let scales = squares.map(|square: f64| if square > 0.0 { 1.0 / square.sqrt() } else { 0.0 });
+                for (feature, tf) in entries {
+                    let scale = scales[usize::from(self.blocks[feature])];
+                    each(feature, dampened(tf) * self.factors[feature] * scale);
+                }
+                let there = squares.iter().filter(|&&square| square > 0.0).count();
+                1.0 / (there.max(1) as f64).sqrt()
+            }
+            Weighting::TfIdf | Weighting::TfIdfByBlock => {
                 let mut square = 0.0;
                 for (feature, tf) in entries {
-                    // Most words occur once, and a logarithm costs more than a branch.
-                    let dampened = if tf == 1 { 1.0 } else { 1.0 + f64::from(tf).ln() };
-                    let weight = dampened * self.factors[feature];
+                    let weight = dampened(tf) * self.factors[feature];
                     square += weight * weight;
                     each(feature, weight);
                 }
@@ -265,6 +346,12 @@ impl Weighter {
             }
         }
     }
+}
+
+/// `1 + log tf`. Most words occur once, and a logarithm costs more than a branch.
+#[inline]
+fn dampened(tf: u32) -> f64 {
+    if tf == 1 { 1.0 } else { 1.0 + f64::from(tf).ln() }
 }
 
 /// `0.5 + 1.5·dl/avdl`, what a document's length adds to the denominator of okapi (method 6); a quotient with a zero
@@ -327,9 +414,41 @@ mod tests {
         }
     }
 
+    /// Words and characters, each of length 1 before the whole is: by hand from the same vector without blocks.
+    #[test]
+    fn blocks_are_scaled_by_themselves() {
+        let mut problem = problem();
+        problem.blocks = vec![0, 0, 1];
+        let plain = Weighter::fit(Weighting::Tf, &problem);
+        assert!(plain.blocks().is_empty(), "only where the weighting asks");
+        let weighter = Weighter::fit(Weighting::TfIdfByBlock, &problem);
+        let mut weights = Vec::new();
+        // Document 0 has a and b alone, one block: as if there were none.
+        weighter.weigh(problem.query(0), &mut weights);
+        close(&weights, &weigh(Weighting::TfIdf, 0));
+        // Document 1 has a and c, of a block each.
+        weighter.weigh(problem.query(1), &mut weights);
+        close(&weights, &[0.5f64.sqrt(), 0.5f64.sqrt()]);
+        let three = Query { features: &[0, 1, 2], counts: &[1, 2, 3], length: 6 };
+        weighter.weigh(three, &mut weights);
+        let (a, b) = ((4.0f64 / 3.0).ln(), (1.0 + 2.0f64.ln()) * 4.0f64.ln());
+        let norm = (2.0 * (a * a + b * b)).sqrt();
+        close(&weights, &[a / norm, b / norm, 0.5f64.sqrt()]);
+        let stored = Weighter::from_parts(
+            weighter.weighting(),
+            weighter.factors().to_vec(),
+            weighter.mean_length(),
+            weighter.blocks().to_vec(),
+        );
+        assert_eq!(stored.unwrap(), weighter);
+        assert!(Weighter::from_parts(Weighting::TfIdfByBlock, vec![1.0], 1.0, vec![200]).is_err());
+        assert!(Weighter::from_parts(Weighting::TfIdfByBlock, vec![1.0], 1.0, vec![0, 1]).is_err());
+    }
+
     #[test]
     fn a_prefix_is_weighed_as_a_problem_of_its_size() {
-        let problem = problem();
+        let mut problem = problem();
+        problem.blocks = vec![1, 0, 1];
         for &weighting in Weighting::ALL {
             let whole = Weighter::fit(weighting, &problem);
             let mut found = Vec::new();

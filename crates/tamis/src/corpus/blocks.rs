@@ -290,35 +290,49 @@ pub(crate) trait ParseLine: Send + Sync {
 /// The parser of a format with a document in each line.
 pub(crate) struct Lines<P>(pub(crate) P);
 
+/// Hands every line of a block to `visit`, with its number and without its end; empty ones are left out.
+pub(crate) fn each_line<'b>(
+    block: &'b Block,
+    context: &FileContext,
+    mut visit: impl FnMut(u64, Result<&'b str>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let bytes = block.bytes();
+    // One check for the block is cheaper than one for each line; only a bad block pays for finding the line.
+    let whole = if memchr(0, bytes).is_none() { std::str::from_utf8(bytes).ok() } else { None };
+    let mut number = block.line;
+    let mut start = 0;
+    while start < bytes.len() {
+        let end = memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |at| start + at);
+        let line = match whole {
+            Some(text) => Ok(&text[start..end]),
+            None => context.text(number, &bytes[start..end]),
+        };
+        match line {
+            Ok(line) if line.len() > context.limit => {
+                visit(number, Err(context.error(number, too_long(context.limit))))?;
+            }
+            Ok(line) => {
+                let line = line.strip_suffix('\r').unwrap_or(line);
+                if !line.is_empty() {
+                    visit(number, Ok(line))?;
+                }
+            }
+            Err(error) => visit(number, Err(error))?,
+        }
+        start = end + 1;
+        number += 1;
+    }
+    ControlFlow::Continue(())
+}
+
 impl<P: ParseLine> Parse for Lines<P> {
     fn parse(&self, block: &Block, visit: &mut Visit<'_>) -> ControlFlow<()> {
-        let context = self.0.context();
-        let bytes = block.bytes();
-        // One check for the block is cheaper than one for each line; only a bad block pays for finding the line.
-        let whole = if memchr(0, bytes).is_none() { std::str::from_utf8(bytes).ok() } else { None };
-        let mut number = block.line;
-        let mut start = 0;
-        while start < bytes.len() {
-            let end = memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |at| start + at);
-            let line = match whole {
-                Some(text) => Ok(&text[start..end]),
-                None => context.text(number, &bytes[start..end]),
-            };
-            let document = match line {
-                Ok(line) if line.len() > context.limit => Err(context.error(number, too_long(context.limit))),
-                Ok(line) => {
-                    let line = line.strip_suffix('\r').unwrap_or(line);
-                    if line.is_empty() { Ok(None) } else { self.0.parse_line(number, line) }
-                }
-                Err(error) => Err(error),
-            };
-            if let Some(document) = document.transpose() {
-                visit(document)?;
+        each_line(block, self.0.context(), |number, line| {
+            match line.and_then(|line| self.0.parse_line(number, line)).transpose() {
+                Some(document) => visit(document),
+                None => ControlFlow::Continue(()),
             }
-            start = end + 1;
-            number += 1;
-        }
-        ControlFlow::Continue(())
+        })
     }
 }
 

@@ -19,10 +19,10 @@ pub enum Which {
 }
 
 impl Corpus {
-    /// The first documents, at most so many.
-    pub fn first(&self, most: usize) -> Result<Vec<Document<'static>>> {
+    /// The first documents, at most so many, with the texts that terms are made of.
+    pub fn first(&self, most: usize, text: &TextOptions) -> Result<Vec<Document<'static>>> {
         let mut first = Vec::new();
-        self.until(&TextOptions::default(), |document| {
+        self.until(text, |document| {
             if first.len() < most {
                 first.push(document.into_owned());
             }

@@ -81,6 +81,11 @@ impl Glance {
         self.measured.is_some()
     }
 
+    /// Bytes of the texts, where all were measured.
+    pub fn bytes(&self) -> Option<usize> {
+        self.measured.map(|(bytes, _)| bytes)
+    }
+
     /// Mean bytes of a document that is not empty, where all were measured.
     pub fn mean_bytes(&self) -> Option<usize> {
         self.measured.map(|(bytes, documents)| bytes / documents.max(1))

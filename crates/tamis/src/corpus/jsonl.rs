@@ -32,6 +32,16 @@ impl Jsonl {
     }
 }
 
+impl Jsonl {
+    /// Whether a line is an object that says of its text that there is none: the field is null.
+    pub(crate) fn has_null_text(&self, line: &str) -> bool {
+        let Ok(Value::Object(object)) = serde_json::from_str(line) else { return false };
+        let is_body = |role: &Role| matches!(role, Role::Text | Role::Tokens | Role::Counts | Role::Field(_));
+        let mut bodies = self.names.iter().filter(|(_, role)| is_body(role)).filter_map(|(name, _)| object.get(name));
+        bodies.next().is_some_and(Value::is_null) && bodies.all(Value::is_null)
+    }
+}
+
 impl ParseLine for Jsonl {
     fn context(&self) -> &FileContext {
         &self.context

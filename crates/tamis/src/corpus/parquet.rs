@@ -65,11 +65,16 @@ pub(crate) struct Rows {
 
 impl Rows {
     pub(crate) fn open(context: &FileContext, options: &ReadOptions) -> Result<Self> {
-        let file = file(context)?;
-        guarded(|| Self::begin(context, options, file)).unwrap_or_else(|panic| Err(not_whole(&context.path, &panic)))
+        Self::of_file(context, options, file(context)?, false)
     }
 
-    fn begin(context: &FileContext, options: &ReadOptions, file: File) -> Result<Self> {
+    /// Reads a file that is open: what documents are made of, or with `whole` all columns.
+    pub(crate) fn of_file(context: &FileContext, options: &ReadOptions, file: File, whole: bool) -> Result<Self> {
+        let begin = || Self::begin(context, options, file, whole);
+        guarded(begin).unwrap_or_else(|panic| Err(not_whole(&context.path, &panic)))
+    }
+
+    fn begin(context: &FileContext, options: &ReadOptions, file: File, whole: bool) -> Result<Self> {
         let path = &context.path;
         // Without the Arrow schema that writers embed, every string is a plain string: no dictionaries, no views.
         let plain = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
@@ -85,7 +90,8 @@ impl Rows {
             }
         }
         refuse_codecs(path, metadata.metadata())?;
-        let mut projected: Vec<usize> = roles.iter().map(|(column, _)| *column).collect();
+        let mut projected: Vec<usize> =
+            if whole { (0..header.len()).collect() } else { roles.iter().map(|(column, _)| *column).collect() };
         projected.sort_unstable();
         let place = |column: usize| projected.iter().position(|&p| p == column).unwrap_or_default();
         let column = |&(at, role): &(usize, Role)| {
@@ -101,6 +107,11 @@ impl Rows {
         let (separator, fields) = (options.label_separator.clone(), options.fields.clone());
         let reading = Arc::new(RowGroups { context: context.clone(), separator, fields, columns });
         Ok(Self { reading, file, metadata, mask, group: 0, reader: None, next: 1 })
+    }
+
+    /// The description of the file.
+    pub(crate) fn metadata(&self) -> &ArrowReaderMetadata {
+        &self.metadata
     }
 
     fn groups(&self) -> usize {
@@ -130,7 +141,7 @@ impl Rows {
             };
             let first = self.next;
             self.next += batch.num_rows() as u64;
-            return Ok(Some(RowBatch { reading: Arc::clone(&self.reading), batch, first }));
+            return Ok(Some(RowBatch { reading: Arc::clone(&self.reading), batch, first, group: self.group }));
         }
         Ok(None)
     }
@@ -201,16 +212,14 @@ pub(crate) struct RowBatch {
     batch: RecordBatch,
     /// The number of the first row, counted from 1.
     first: u64,
+    /// The row group it is in, counted from 0.
+    pub(crate) group: usize,
 }
 
 impl Batch for RowBatch {
     fn visit(&self, visit: &mut Visit<'_>) {
         for row in 0..self.batch.num_rows() {
-            let damaged = |panic: String| {
-                let reason = format!("damaged Parquet data ({}); fetch or write the file again", brief(&panic));
-                Err(self.reading.context.error(self.first + row as u64, reason))
-            };
-            if let ControlFlow::Break(()) = visit(guarded(|| self.document(row)).unwrap_or_else(damaged)) {
+            if let ControlFlow::Break(()) = visit(self.guarded(row, || self.document(row))) {
                 return;
             }
         }
@@ -218,6 +227,29 @@ impl Batch for RowBatch {
 }
 
 impl RowBatch {
+    fn guarded<T>(&self, row: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        guarded(work).unwrap_or_else(|panic| {
+            let reason = format!("damaged Parquet data ({}); fetch or write the file again", brief(&panic));
+            Err(self.reading.context.error(self.first + row as u64, reason))
+        })
+    }
+
+    /// The rows with the columns that are read.
+    pub(crate) fn rows(&self) -> &RecordBatch {
+        &self.batch
+    }
+
+    /// What a row says, and nothing else of it; none where its text is null.
+    pub(crate) fn body(&self, row: usize) -> Result<Option<Body<'_>>> {
+        self.guarded(row, || {
+            let mut texts = Texts::default();
+            for column in &self.reading.columns {
+                texts.read(self, row, column)?;
+            }
+            texts.body(self, row)
+        })
+    }
+
     fn document(&self, row: usize) -> Result<Document<'_>> {
         let reading = &*self.reading;
         let number = self.first + row as u64;
@@ -229,8 +261,10 @@ impl RowBatch {
             date: None,
             weight: None,
         };
-        let (mut text, mut named, mut tokens) = (None, Vec::new(), None);
-        for Column { at, name, role, classes } in &reading.columns {
+        let mut texts = Texts::default();
+        for column in &reading.columns {
+            texts.read(self, row, column)?;
+            let Column { at, name, role, classes } = column;
             let array = self.batch.column(*at);
             if array.is_null(row) {
                 continue;
@@ -238,14 +272,6 @@ impl RowBatch {
             let error = |reason: String| reading.context.error(number, format!("{name:?} {reason}"));
             let one = || string(array, row).map_err(error);
             match role {
-                Role::Text => text = Some(one()?),
-                Role::Field(field) => named.push((*field, one()?)),
-                Role::Tokens => {
-                    tokens = Some(match list(array, row).map_err(error)? {
-                        Some(list) => list.into_iter().map(Cow::Owned).collect(),
-                        None => one()?.split_whitespace().map(|t| Cow::Owned(t.to_owned())).collect(),
-                    });
-                }
                 Role::Labels => match label_list(array, row, classes).map_err(error)? {
                     Some(list) => document.labels.extend(list.into_iter().map(Cow::Owned)),
                     None if classes.is_empty() => {
@@ -259,18 +285,10 @@ impl RowBatch {
                 Role::Split => document.part = part_of(&one()?).map_err(error)?.or(document.part),
                 Role::Date => document.date = date_of(one()?, reading.fields.date_order).map_err(error)?,
                 Role::Weight => document.weight = weight(array, row).map_err(error)?,
-                Role::Counts => {}
+                Role::Text | Role::Field(_) | Role::Tokens | Role::Counts => {}
             }
         }
-        let long = |text: &Cow<'_, str>| text.len() > reading.context.limit;
-        if text.iter().chain(named.iter().map(|(_, text)| text)).any(long) {
-            return Err(reading.context.error(number, too_long(reading.context.limit)));
-        }
-        document.body = match (reading.fields.body(text, named), tokens) {
-            (Some(body), _) => body,
-            (None, Some(tokens)) => Body::Tokens(tokens),
-            (None, None) => return Err(reading.context.error(number, "the row has no text")),
-        };
+        document.body = texts.body(self, row)?.ok_or_else(|| reading.context.error(number, "the row has no text"))?;
         tidy_labels(&mut document.labels);
         if document.id.is_empty() {
             document.id = reading.context.id_of_line(number).into();
@@ -285,5 +303,47 @@ impl RowBatch {
             Cow::Borrowed(text) => labels.extend(text.split(separator).map(Cow::Borrowed)),
             Cow::Owned(text) => labels.extend(text.split(separator).map(|label| Cow::Owned(label.to_owned()))),
         }
+    }
+}
+
+/// What the text columns of a row hold.
+#[derive(Default)]
+struct Texts<'a> {
+    text: Option<Cow<'a, str>>,
+    named: Vec<(usize, Cow<'a, str>)>,
+    tokens: Option<Vec<Cow<'a, str>>>,
+}
+
+impl<'a> Texts<'a> {
+    /// Takes what a column has, where it is one of texts.
+    fn read(&mut self, batch: &'a RowBatch, row: usize, Column { at, name, role, .. }: &Column) -> Result<()> {
+        let array = batch.batch.column(*at);
+        if !matches!(role, Role::Text | Role::Field(_) | Role::Tokens) || array.is_null(row) {
+            return Ok(());
+        }
+        let error =
+            |reason: String| batch.reading.context.error(batch.first + row as u64, format!("{name:?} {reason}"));
+        let one = || string(array, row).map_err(error);
+        match role {
+            Role::Text => self.text = Some(one()?),
+            Role::Field(field) => self.named.push((*field, one()?)),
+            _ => {
+                self.tokens = Some(match list(array, row).map_err(error)? {
+                    Some(list) => list.into_iter().map(Cow::Owned).collect(),
+                    None => one()?.split_whitespace().map(|t| Cow::Owned(t.to_owned())).collect(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn body(self, batch: &RowBatch, row: usize) -> Result<Option<Body<'a>>> {
+        let Self { text, named, tokens } = self;
+        let context = &batch.reading.context;
+        let long = |text: &Cow<'_, str>| text.len() > context.limit;
+        if text.iter().chain(named.iter().map(|(_, text)| text)).any(long) {
+            return Err(context.error(batch.first + row as u64, too_long(context.limit)));
+        }
+        Ok(batch.reading.fields.body(text, named).or_else(|| tokens.map(Body::Tokens)))
     }
 }

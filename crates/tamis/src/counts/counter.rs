@@ -40,11 +40,13 @@ pub struct CountOptions {
     pub memory: usize,
     /// Only these terms are counted; lengths still count every token (method 6).
     pub vocabulary: Option<Arc<Vocabulary>>,
+    /// Terms in fewer documents to learn from ([`Counts::training`]) are left out; lengths still count every token.
+    pub min_df: u32,
 }
 
 impl Default for CountOptions {
     fn default() -> Self {
-        Self { text: TextOptions::default(), memory: 4 << 30, vocabulary: None }
+        Self { text: TextOptions::default(), memory: 4 << 30, vocabulary: None, min_df: 1 }
     }
 }
 
@@ -92,7 +94,10 @@ pub fn count_contingency(
     let mode = Mode::Fold { chunk: options.memory / 4, only_training };
     let mut merger = run(Box::new(source), options, progress, mode)?;
     merger.fold();
-    let total = merger.folded.take().unwrap_or_else(|| Contingency::of(&Counts::from_rows::<&str, &str>(&[])));
+    let mut total = merger.folded.take().unwrap_or_else(|| Contingency::of(&Counts::from_rows::<&str, &str>(&[])));
+    if options.min_df > 1 {
+        total = total.retain_terms(|term| total.df()[term as usize] >= options.min_df);
+    }
     Ok((total, CountReport { skipped: merger.skipped, pruned: merger.pruned }))
 }
 

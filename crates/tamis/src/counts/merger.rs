@@ -9,6 +9,7 @@ use super::counter::{CountOptions, Pruned};
 use super::interner::Interner;
 use super::lexicon::{Sorted, Terms, sorted_terms};
 use super::names::sorted;
+use super::sorter::Sorter;
 use super::tally::{Rows, Tallied};
 use super::{Contingency, Counts, Csr, Vocabulary};
 use crate::corpus::{Part, Skipped};
@@ -103,6 +104,7 @@ pub(super) struct Merger {
     memory: usize,
     mode: Mode,
     vocabulary: Option<Arc<Vocabulary>>,
+    min_df: u32,
     terms: Vec<Translation>,
     labels: Vec<Labels>,
     term_names: Interner,
@@ -127,55 +129,6 @@ pub(super) struct Merger {
     pub(super) pruned: Pruned,
 }
 
-/// Sorts rows; keeps its memory from row to row.
-#[derive(Default)]
-struct Sorter {
-    narrow: Vec<u32>,
-    wide: Vec<u64>,
-}
-
-impl Sorter {
-    /// Writes the entries of a row in order of their places. An entry is sorted as one integer, the place above the
-    /// count; where both fit into 32 bits, as they nearly always do, into a half of the machine word.
-    fn sort(
-        &mut self,
-        rows: &Rows,
-        row: usize,
-        columns: usize,
-        place: &[u32],
-        indices: &mut [MaybeUninit<u32>],
-        values: &mut [MaybeUninit<u32>],
-    ) {
-        let shift = u32::try_from(columns).map_or(0, u32::leading_zeros).min(31);
-        let ones = (1u32 << shift) - 1;
-        self.narrow.clear();
-        let mut beyond = 0;
-        rows.for_each(row, |term, count| {
-            beyond |= count & !ones;
-            self.narrow.push(place[term as usize] << shift | count & ones);
-        });
-        assert!(self.narrow.len() == indices.len() && indices.len() == values.len(), "a row's size is wrong");
-        let to = indices.iter_mut().zip(values);
-        if beyond == 0 {
-            self.narrow.sort_unstable();
-            for ((index, value), &entry) in to.zip(&self.narrow) {
-                index.write(entry >> shift);
-                value.write(entry & ones);
-            }
-        } else {
-            self.wide.clear();
-            rows.for_each(row, |term, count| {
-                self.wide.push(u64::from(place[term as usize]) << 32 | u64::from(count));
-            });
-            self.wide.sort_unstable();
-            for ((index, value), &entry) in to.zip(&self.wide) {
-                index.write((entry >> 32) as u32);
-                value.write(entry as u32);
-            }
-        }
-    }
-}
-
 impl Merger {
     pub(super) fn new(options: &CountOptions, threads: usize, mode: Mode) -> Self {
         Self {
@@ -184,6 +137,7 @@ impl Merger {
             mode,
             translate_at_once: options.vocabulary.is_some(),
             vocabulary: options.vocabulary.clone(),
+            min_df: options.min_df,
             terms: (0..threads).map(|_| Translation::default()).collect(),
             labels: (0..threads).map(|_| Labels::default()).collect(),
             term_names: Interner::default(),
@@ -362,14 +316,20 @@ impl Merger {
 
     /// Batches → terms in order, and the matrix: terms move to their places and rows are sorted, in parallel over batches.
     fn matrix(&mut self) -> (Vocabulary, Csr<u32>) {
-        let batches = std::mem::take(&mut self.batches);
+        let mut batches = std::mem::take(&mut self.batches);
         // Shared names first, then those of the workers, whose batches may be in their numbers.
         let shared = Terms::of(self.term_names.names());
         let mut lists = vec![&shared];
         if !self.translate_at_once {
             lists.extend(self.terms.iter().map(|t| &t.terms));
         }
-        let Sorted { vocabulary, places, collided } = sorted_terms(&lists);
+        let Sorted { mut vocabulary, mut places, collided } = sorted_terms(&lists);
+        if self.min_df > 1 && matches!(self.mode, Mode::Keep) {
+            vocabulary = self.without_rare(&vocabulary, &places, &mut batches);
+            self.entries = batches.iter().map(|(_, rows)| rows.entries()).sum();
+            // What is left has its final number already.
+            places = vec![(0..vocabulary.len() as u32).collect()];
+        }
         let columns = vocabulary.len();
         let mut offsets = Vec::with_capacity(self.documents + 1);
         offsets.push(0);
@@ -409,6 +369,47 @@ impl Merger {
         }
         let matrix = Csr::trusted(columns, offsets, indices, values);
         (vocabulary, if collided { added_up(&matrix) } else { matrix })
+    }
+
+    /// Takes entries of terms in too few documents to learn from out of the batches, before the matrix needs room for them, and
+    /// puts the others into their final numbers; returns the terms that are left.
+    fn without_rare(
+        &self,
+        vocabulary: &Vocabulary,
+        places: &[Vec<u32>],
+        batches: &mut [(Numbers, Rows)],
+    ) -> Vocabulary {
+        let place = |numbers: Numbers| match numbers {
+            Numbers::Worker(worker) => &places[1 + worker],
+            Numbers::Shared => &places[0],
+        };
+        let all = self.parts.iter().all(Option::is_none);
+        let mut df = vec![0u32; vocabulary.len()];
+        // The last document of each term: two of its terms may have the same name.
+        let mut last = vec![u32::MAX; vocabulary.len()];
+        let mut document = 0;
+        for (numbers, rows) in batches.iter() {
+            let place = place(*numbers);
+            for row in 0..rows.len() {
+                if all || self.parts[document] == Some(Part::Train) {
+                    rows.for_each(row, |term, _| {
+                        let term = place[term as usize] as usize;
+                        df[term] += u32::from(std::mem::replace(&mut last[term], document as u32) != document as u32);
+                    });
+                }
+                document += 1;
+            }
+        }
+        drop(last);
+        let kept: Vec<u32> = (0..vocabulary.len() as u32).filter(|&term| df[term as usize] >= self.min_df).collect();
+        let mut new = vec![None; vocabulary.len()];
+        kept.iter().zip(0..).for_each(|(&term, to)| new[term as usize] = Some(to));
+        batches.par_iter_mut().for_each(|(numbers, rows)| {
+            let place = place(*numbers);
+            *rows = rows.map(|term| new[place[term as usize] as usize]);
+            *numbers = Numbers::Shared;
+        });
+        Vocabulary::from_sorted(kept.iter().map(|&term| vocabulary.name(term)))
     }
 
     /// Adds the rows so far to the contingency and forgets them; prunes the contingency when it outgrows the bound.
@@ -459,32 +460,4 @@ fn told(weights: Vec<Option<f64>>) -> Vec<f64> {
         return Vec::new();
     }
     weights.into_iter().map(|weight| weight.unwrap_or(1.0)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// Both widths of integers sort as pairs do.
-        #[test]
-        fn rows_are_sorted_by_place(
-            row in prop::collection::btree_map(0u32..1000, prop_oneof![1u32..5, 1u32.., Just(u32::MAX)], 0..60),
-            columns in prop_oneof![1000usize..5000, Just(1 << 31), Just(u32::MAX as usize)],
-        ) {
-            let terms: Vec<u32> = row.keys().copied().collect();
-            let mut rows = Rows::default();
-            rows.push(&terms, |term| row[&term]);
-            // Terms go to places in reverse, up to the last column.
-            let place: Vec<u32> = (0..1000).map(|term| columns as u32 - 1 - term).collect();
-            let (mut indices, mut values) = (vec![MaybeUninit::uninit(); row.len()], vec![MaybeUninit::uninit(); row.len()]);
-            Sorter::default().sort(&rows, 0, columns, &place, &mut indices, &mut values);
-            // SAFETY: `sort` writes every place of the row.
-            let read = |v: &[MaybeUninit<u32>]| v.iter().map(|x| unsafe { x.assume_init() }).collect::<Vec<u32>>();
-            let mut expected: Vec<(u32, u32)> = row.iter().map(|(&t, &c)| (place[t as usize], c)).collect();
-            expected.sort_unstable();
-            prop_assert_eq!(read(&indices).into_iter().zip(read(&values)).collect::<Vec<_>>(), expected);
-        }
-    }
 }

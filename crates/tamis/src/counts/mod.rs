@@ -10,6 +10,7 @@ mod lexicon;
 mod merger;
 mod names;
 mod parting;
+mod sorter;
 mod split;
 mod stratify;
 mod summary;
@@ -68,6 +69,11 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// The block of the terms expression that each of the terms is of; nothing where there is but one.
+    pub(crate) fn blocks_of(&self, terms: &[u32]) -> Vec<u8> {
+        self.text.blocks_of(terms.iter().map(|&term| self.vocabulary.name(term)))
+    }
+
     /// Number of documents.
     pub fn len(&self) -> usize {
         self.matrix.rows()

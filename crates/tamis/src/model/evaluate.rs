@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::Model;
+use super::label_form::{FormTally, LabelForm};
 use super::seen::SeenTally;
 use crate::corpus::{Batches, Document, Part, Peeked, Skipped};
 use crate::counts::Vocabulary;
@@ -41,6 +42,9 @@ pub struct Quality {
     pub baseline: Option<Baseline>,
     /// With a taxonomy: right, wrong and missed nodes of each level, roots first, ancestors included.
     pub levels: Vec<Tally>,
+    /// With a taxonomy: whether documents came with the ancestors of their labels. A model that was trained along a taxonomy judges
+    /// all in the form that its training documents had, so that either form gives the same measures.
+    pub label_form: Option<LabelForm>,
     /// Malformed records that were passed over.
     pub skipped: Skipped,
     /// Whether averages were taken by both conventions because nobody asked for one.
@@ -85,6 +89,9 @@ pub struct QualityReport {
     pub unseen_labels: Vec<(String, u64)>,
     /// Documents without any word that the model knows.
     pub without_known_word: u64,
+    /// With a taxonomy: whether documents came with the ancestors of their labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label_form: Option<LabelForm>,
     /// By level of the taxonomy, where there is one, ancestors included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<LevelQuality>>,
@@ -196,6 +203,7 @@ impl Quality {
             intervals: intervals.map(|all| all.iter().map(|i| (i.measure.to_string(), [i.low, i.high])).collect()),
             unseen_labels: self.unseen.clone(),
             without_known_word: self.without_known_word,
+            label_form: self.label_form,
             levels: (!self.levels.is_empty()).then(levels),
             labels: per_label.then(labels),
         })
@@ -210,6 +218,8 @@ struct Numbering<'m> {
     others: Vocabulary,
     /// Node of each label and of each other.
     node_of: Vec<u32>,
+    /// The other way round.
+    number_of: Vec<u32>,
     taxonomy: Option<Taxonomy>,
     /// The most frequent label of the training documents.
     majority: Option<u32>,
@@ -223,14 +233,17 @@ impl<'m> Numbering<'m> {
         };
         let Some(taxonomy) = taxonomy else {
             let (others, node_of) = (Vocabulary::default(), Vec::new());
-            return Ok(Self { model, others, node_of, taxonomy: None, majority: model.majority() });
+            let number_of = Vec::new();
+            return Ok(Self { model, others, node_of, number_of, taxonomy: None, majority: model.majority() });
         };
         let mut node_of = taxonomy.align(&model.labels)?;
         let others: Vec<u32> = taxonomy.nodes().filter(|&n| model.labels.id(taxonomy.id(n)).is_none()).collect();
         node_of.extend(&others);
         // Nodes are numbered in the order of their names.
         let others = Vocabulary::from_sorted(others.iter().map(|&n| taxonomy.id(n)));
-        Ok(Self { model, others, node_of, taxonomy: Some(taxonomy), majority: model.majority() })
+        let mut number_of = vec![0u32; taxonomy.len()];
+        node_of.iter().zip(0u32..).for_each(|(&node, number)| number_of[node as usize] = number);
+        Ok(Self { model, others, node_of, number_of, taxonomy: Some(taxonomy), majority: model.majority() })
     }
 
     /// How many numbers have a name from the start.
@@ -245,13 +258,27 @@ impl<'m> Numbering<'m> {
 
     fn ancestry(&self) -> Option<Ancestry> {
         let taxonomy = self.taxonomy.as_ref()?;
-        let mut number_of = vec![0u32; taxonomy.len()];
-        self.node_of.iter().zip(0u32..).for_each(|(&node, number)| number_of[node as usize] = number);
         let above = |number: u32| {
             let ancestors = taxonomy.ancestors(self.node_of[number as usize]);
-            ancestors.map(|n| number_of[n as usize]).collect::<Vec<_>>()
+            ancestors.map(|n| self.number_of[n as usize]).collect::<Vec<_>>()
         };
         Some(Ancestry::from_fn(self.known(), above))
+    }
+
+    /// Looks at the form of true labels, and brings them into that of the model where it was trained along a taxonomy.
+    fn in_form(&self, truth: &mut Vec<u32>, forms: &mut FormTally) {
+        let Some(taxonomy) = &self.taxonomy else { return };
+        let known = self.known() as u32;
+        let mut nodes: Vec<u32> =
+            truth.iter().filter(|&&label| label < known).map(|&label| self.node_of[label as usize]).collect();
+        nodes.sort_unstable();
+        let asked = self.model.worth.as_ref().map(|worth| worth.closed);
+        forms.add(taxonomy, &mut nodes, asked);
+        if asked.is_some() {
+            truth.retain(|&label| label >= known);
+            truth.extend(nodes.iter().map(|&node| self.number_of[node as usize]));
+            truth.sort_unstable();
+        }
     }
 
     /// Counts the nodes of a document by level.
@@ -279,6 +306,7 @@ struct JudgedPart {
     /// Documents with the most frequent training label.
     with_majority: u64,
     trained_on: SeenTally,
+    forms: FormTally,
     probabilities: Vec<f64>,
     /// A document that says which part it is in, where the first ones did not.
     late: Option<String>,
@@ -359,6 +387,7 @@ impl Model {
             without_known_word: 0,
             with_majority: 0,
             trained_on: SeenTally::default(),
+            forms: FormTally::default(),
             probabilities: Vec::new(),
             late: None,
         };
@@ -374,6 +403,7 @@ impl Model {
             without_known_word: 0,
             with_majority: 0,
             trained_on: SeenTally::default(),
+            forms: FormTally::default(),
             probabilities: Vec::new(),
             late: None,
         };
@@ -422,6 +452,7 @@ impl Model {
             evaluation: whole.evaluation,
             without_known_word: whole.without_known_word,
             levels: whole.levels,
+            label_form: whole.forms.form(),
             skipped,
         })
     }
@@ -442,6 +473,7 @@ impl JudgedPart {
         let mut truth: Vec<u32> = document.labels.iter().map(AsRef::as_ref).map(number).collect();
         truth.sort_unstable();
         truth.dedup();
+        numbering.in_form(&mut truth, &mut self.forms);
         self.with_majority += u64::from(numbering.majority.is_some_and(|label| truth.binary_search(&label).is_ok()));
         numbering.model.seen.look(document.body.fingerprint(), &mut self.trained_on);
         let found = labeller.label(&document.body);
@@ -465,6 +497,7 @@ impl JudgedPart {
         self.without_known_word += next.without_known_word;
         self.with_majority += next.with_majority;
         self.trained_on.merge(next.trained_on);
+        self.forms.merge(next.forms);
         Ok(())
     }
 }

@@ -345,7 +345,7 @@ fn store_classifier(classifier: &Fitted, file: &mut Builder) -> Shape {
             };
             file.add_slice("outputs", labels);
             file.add_slice("pairs", &pairs.iter().flat_map(|&(a, b)| [a, b]).collect::<Vec<_>>());
-            file.add_slice("factors", parts.weighter.factors());
+            store_weighter(&parts.weighter, file);
             file.add_slice("bias", &parts.bias);
             file.add_slice("every", &parts.every);
             file.add_slice("common", &parts.common);
@@ -366,6 +366,21 @@ fn store_classifier(classifier: &Fitted, file: &mut Builder) -> Shape {
             }
         }
     }
+}
+
+/// Writes what a component is multiplied with, and where it matters the block that it is of.
+pub(super) fn store_weighter(weighter: &Weighter, file: &mut Builder) {
+    file.add_slice("factors", weighter.factors());
+    if !weighter.blocks().is_empty() {
+        file.add_slice("blocks", weighter.blocks());
+    }
+}
+
+fn load_weighter(weighting: Weighting, mean_length: f64, file: &Container) -> Result<Weighter> {
+    let factors = file.slice::<f64>("factors")?.to_vec();
+    let has_blocks = file.sections().any(|(name, _)| name == "blocks");
+    let blocks = if has_blocks { file.slice::<u8>("blocks")?.to_vec() } else { Vec::new() };
+    Weighter::from_parts(weighting, factors, mean_length, blocks).map_err(|e| file.error(e.to_string()))
 }
 
 /// Writes the weights; tells whether they are dense.
@@ -414,8 +429,7 @@ fn load_classifier(shape: Shape, file: &Container, labels: usize) -> Result<Fitt
             Ok(Fitted::Knn { model, problem })
         }
         Shape::Trees { weighting, mean_length, link, beam, trees } => {
-            let factors = file.slice::<f64>("factors")?.to_vec();
-            let weighter = Weighter::from_parts(weighting, factors, mean_length).map_err(wrong)?;
+            let weighter = load_weighter(weighting, mean_length, file)?;
             let trees = file_trees::load(file, trees)?;
             LabelTrees::from_parts(TreeParts { labels, weighter, link, beam, trees }).map(Fitted::Trees).map_err(wrong)
         }
@@ -438,10 +452,9 @@ fn load_classifier(shape: Shape, file: &Container, labels: usize) -> Result<Fitt
                     scales: file.slice::<f32>("scales")?.to_vec(),
                 },
             };
-            let factors = file.slice::<f64>("factors")?.to_vec();
             Linear::from_parts(LinearParts {
                 labels,
-                weighter: Weighter::from_parts(weighting, factors, mean_length).map_err(wrong)?,
+                weighter: load_weighter(weighting, mean_length, file)?,
                 outputs,
                 weights,
                 bias: file.slice::<f64>("bias")?.to_vec(),

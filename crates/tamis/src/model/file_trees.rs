@@ -9,7 +9,7 @@ use crate::counts::Csr;
 const SIZES: usize = 4;
 
 pub(super) fn store(parts: &TreeParts, file: &mut Builder) {
-    file.add_slice("factors", parts.weighter.factors());
+    super::file::store_weighter(&parts.weighter, file);
     for (number, tree) in parts.trees.iter().enumerate() {
         let name = |part: &str| format!("tree {number} {part}");
         let sizes = |n: &Node| [n.kids.len(), n.labels.len(), n.features.len(), n.weights.entries()].map(|n| n as u32);

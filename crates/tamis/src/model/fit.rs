@@ -83,13 +83,14 @@ impl FitOptions {
 
 impl FitOptions {
     /// What [`FitOptions::fit`] would try before it trains, and about how long that takes here; none where nothing is left
-    /// open, or labels lie along a taxonomy.
+    /// open, or each node of a taxonomy has a classifier of its own.
     pub fn plan(&self, counts: &Counts, rows: &[usize]) -> Result<Option<SearchPlan>> {
         let labelled = self.labelled(counts, rows)?;
         let rows = labelled.as_deref().unwrap_or(rows);
         check(counts, rows)?;
         match (self.way(counts, rows)?, flat::open_choices(self)?) {
             (Way::Flat(..), Some(candidates)) => plan(counts, rows, &candidates).map(Some),
+            (Way::Worth(taxonomy), Some(_)) => worth::planned(self, counts, rows, &taxonomy),
             _ => Ok(None),
         }
     }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use super::choose::{Choice, ChooseOptions, choose};
+use super::choice::Choice;
+use super::choose::{ChooseOptions, choose};
 use super::fit::{Trained, check, sorted};
-use super::shown::{Confused, Confusion, Shown};
-use super::{FitOptions, Model, ModelParts, Ranker, Seen, TrainingSummary};
+use super::shown::Shown;
+use super::validated::{Decision, Validated, Validation, needs_folds};
+use super::{FitOptions, FrontierPoint, Model, ModelParts, Ranker, Seen, TrainingSummary, Trial};
 use crate::classify::svm::{Multi, Solution};
 use crate::classify::sweep::{Prefixes, Task, means};
 use crate::classify::{ClassifierSpec, Fitted, Problem, Scored, SvmOptions, rank_documents};
@@ -13,8 +15,9 @@ use crate::counts::{Contingency, Counts, CrossValidation};
 use crate::features::search::Budget;
 use crate::features::{LambdaOptions, Selector, Size, learn_lambda};
 use crate::hierarchy::Taxonomy;
-use crate::measure::{Beta, Evaluation, EvaluationOptions, LabelRow, Measure, ranking::r_precision};
-use crate::threshold::{Calibration, CalibrationMethod, HeldOut, Rivalry, Threshold, Thresholds};
+use crate::measure::ranking::r_precision;
+use crate::terms::TextOptions;
+use crate::threshold::{Threshold, Thresholds};
 use crate::{Error, Progress, Result, Silent};
 
 /// Fits a flat model; a taxonomy travels with it.
@@ -35,22 +38,12 @@ pub(super) fn fit(
         return Err(Error::invalid("folds", 1, "cross-validation needs two folds or more; 0 leaves it out"));
     }
     let (folds, asked) = (usable_folds(counts, rows, folds, options.seed)?, folds);
-    let tuned = threshold.filter(Threshold::needs_held_out).map(|threshold| threshold.to_string());
-    if folds == 0
-        && let Some(what) = tuned.or(options.calibrate.map(|method| method.to_string()))
-    {
-        if asked == 0 {
-            return Err(Error::invalid("folds", 0, format!("{what} is tuned by cross-validation; take 2 or more")));
-        }
-        let n = rows.len();
-        let reason = "training documents are too few to hold some of them out; add documents of each label";
-        return Err(Error::data(format!("{what} is tuned on held-out documents, and {n} {reason}")));
-    }
+    needs_folds(options, threshold, folds, asked, rows.len())?;
     let Choice { terms: narrower, classifier, selector, size, trials, frontier, mut reasons } =
         settle(counts, rows, options, progress)?;
     // Narrower terms are a corpus of their own from here on, as if they had been counted so.
     let narrow = narrower.map(|text| counts.narrowed(&text)).transpose()?.flatten();
-    let counts = narrow.as_ref().unwrap_or(counts);
+    let counts = narrow.as_ref().inspect(|narrow| say_without_terms(narrow, counts, rows)).unwrap_or(counts);
     let selector = if selector.has_auto() {
         let (learned, reason) = lambda(counts, rows, &selector, size, &classifier, options, progress)?;
         reasons.push(reason);
@@ -68,62 +61,24 @@ pub(super) fn fit(
     let selector = if options.by.is_none() { sparing(&selector, &table) } else { selector };
     let (terms, reason) = terms(&selector, &table, size, &options.budget, progress)?;
     reasons.extend(reason);
+    let exclusive = rows.iter().all(|&r| counts.assignments.row_indices(r).len() == 1);
     let threshold = threshold.unwrap_or_else(|| {
-        if rows.iter().all(|&r| counts.assignments.row_indices(r).len() == 1) {
-            reasons.push("Every training document has one label, so each document gets its best one.".into());
-            Threshold::rcut(1)
-        } else {
-            let policy = if folds == 0 { untuned(&classifier, counts, rows) } else { Threshold::recommended() };
-            let have = if single_label { "one label or none" } else { "several labels" };
-            reasons.push(format!("Documents have {have}, so labels are decided by {policy}."));
-            policy
-        }
+        let labels = rows.iter().map(|&r| counts.assignments.row_indices(r).len()).filter(|&n| n > 0);
+        let (documents, labels) = labels.fold((0.0, 0.0), |(d, sum), n| (d + 1.0, sum + n as f64));
+        let usual = labels / f64::max(documents, 1.0);
+        let (threshold, reason) = usual_threshold(&classifier, folds, exclusive, single_label, usual);
+        reasons.push(reason);
+        threshold
     });
     let chosen = Chosen { counts, rows, selector: &selector, size, classifier: &classifier, budget: &options.budget };
     let decide = if threshold.needs_held_out() { None } else { Some(Thresholds::untuned(threshold)?) };
-    let Validated { held_out, rivalry, quality, never, confusions } =
-        chosen.cross_validate(folds, options.seed, decide.as_ref(), progress)?;
+    let validated = chosen.cross_validate(folds, options.seed, decide, progress)?;
     if folds < asked {
-        reasons
-            .push("The documents are too few to hold some of them out, so how good the model is is not known.".into());
+        reasons.push(TOO_FEW.into());
     }
-    if !never.is_empty() {
-        let some: Vec<&str> = never.iter().take(5).map(|&label| counts.labels.name(label)).collect();
-        let more = if never.len() > some.len() { ", …" } else { "" };
-        reasons.push(format!(
-            "{} of {} labels were never answered on held-out documents, although some have them: {}{more}.",
-            never.len(),
-            counts.labels.len(),
-            some.join(", ")
-        ));
-    }
-    let (thresholds, mut curves, report) = if threshold.needs_held_out() {
-        let tuned = threshold.tune(&held_out)?;
-        if tuned.report.distrusted.len() == counts.labels.len() {
-            tracing::warn!(
-                "{threshold}: no label is that precise on held-out documents, so this model never answers anything; ask for \
-                 less, or add documents"
-            );
-        }
-        (tuned.thresholds, tuned.curves, Some(tuned.report))
-    } else {
-        (Thresholds::untuned(threshold)?, Vec::new(), None)
-    };
-    if curves.is_empty() && held_out.documents() > 0 {
-        // Labels are not decided by thresholds of their own, but the server's page shows what one would do.
-        curves = held_out.curves(Beta::ONE);
-    }
-    // The scores are there already, so probabilities cost next to nothing. Labels that exclude each other share what is sure;
-    // logistic regression has probabilities of its own.
-    let exclusive = rows.iter().all(|&r| counts.assignments.row_indices(r).len() == 1);
-    let calibration = match options.calibrate {
-        None if held_out.documents() == 0 || classifier.gives_probabilities() => None,
-        None if exclusive && !rivalry.is_empty() && !matches!(classifier, ClassifierSpec::Knn(_)) => {
-            Some(Calibration::exclusive(&rivalry)?)
-        }
-        Some(CalibrationMethod::Softmax) => Some(Calibration::exclusive(&rivalry)?),
-        method => Some(Calibration::fit(method.unwrap_or_default(), &held_out)?),
-    };
+    reasons.extend(validated.unanswered(&counts.labels));
+    let Decision { thresholds, curves, report, calibration } =
+        validated.decision(options, &classifier, threshold, exclusive, counts.labels.len())?;
     progress.start("training", None);
     let problem = Problem::new(counts, rows, &terms);
     let (fitted, solutions) = classifier.fit_with_solutions(&problem, progress)?;
@@ -158,7 +113,7 @@ pub(super) fn fit(
             classifier,
             seed: options.seed,
             choices: reasons,
-            quality,
+            quality: validated.quality,
             folds: match folds {
                 0 => 0,
                 _ if !counts.validation_for(rows).is_empty() => TrainingSummary::VALIDATED,
@@ -167,7 +122,7 @@ pub(super) fn fit(
         },
         seen: Seen::of(counts, rows),
         target: None,
-        shown: Shown { frontier: frontier.clone(), confusions, ..Shown::default() },
+        shown: Shown { frontier: frontier.clone(), confusions: validated.confusions, ..Shown::default() },
     })?;
     Ok(Trained { model, trials, frontier, thresholds: report, unchanged: None, nodes: None, solutions })
 }
@@ -193,7 +148,7 @@ pub(super) fn quantised(trained: Trained, counts: &Counts, rows: &[usize]) -> Re
 }
 
 /// What to say where problems were given up before the gap asked for was reached.
-fn unsolved(solutions: &[Solution]) -> Option<String> {
+pub(super) fn unsolved(solutions: &[Solution]) -> Option<String> {
     let open: Vec<&Solution> = solutions.iter().filter(|solution| !solution.converged).collect();
     let worst = open.iter().map(|solution| solution.relative_gap()).fold(0.0, f64::max);
     let passes = open.iter().map(|solution| solution.iterations).max()?;
@@ -205,21 +160,75 @@ fn unsolved(solutions: &[Solution]) -> Option<String> {
     ))
 }
 
+/// What is said where folds would leave nothing to learn from.
+pub(super) const TOO_FEW: &str =
+    "The documents are too few to hold some of them out, so how good the model is is not known.";
+
+/// What decides where nobody said, and why: the best label where every document has one, else thresholds; where nothing can be
+/// tuned, what [`untuned`] says. `usual` is how many labels documents have that have some.
+pub(super) fn usual_threshold(
+    classifier: &ClassifierSpec,
+    folds: usize,
+    exclusive: bool,
+    single_label: bool,
+    usual: f64,
+) -> (Threshold, String) {
+    if exclusive {
+        let reason = "Every training document has one label, so each document gets its best one.";
+        return (Threshold::rcut(1), reason.into());
+    }
+    let policy = if folds == 0 { untuned(classifier, usual) } else { Threshold::recommended() };
+    let have = if single_label { "one label or none" } else { "several labels" };
+    (policy, format!("Documents have {have}, so labels are decided by {policy}."))
+}
+
 /// What decides where nothing is tuned: the sign of an SVM's scores, a probability of ½ of logistic regression, else so many labels as documents usually have.
-fn untuned(classifier: &ClassifierSpec, counts: &Counts, rows: &[usize]) -> Threshold {
+fn untuned(classifier: &ClassifierSpec, usual: f64) -> Threshold {
     if matches!(classifier, ClassifierSpec::Svm(SvmOptions { multi: Multi::Ovr, .. })) {
         return Threshold::Fixed(0.0);
     }
     if classifier.gives_probabilities() {
         return Threshold::Fixed(-std::f64::consts::LN_2);
     }
-    let labels = rows.iter().map(|&r| counts.assignments.row_indices(r).len()).filter(|&n| n > 0);
-    let (documents, labels) = labels.fold((0.0, 0.0), |(d, sum), n| (d + 1.0, sum + n as f64));
-    Threshold::rcut((labels / f64::max(documents, 1.0)).round().max(1.0) as u32)
+    Threshold::rcut(usual.round().max(1.0) as u32)
+}
+
+impl FitOptions {
+    /// What [`FitOptions::fit`] would choose for these documents, without training: the options with selector, number of features and classifier
+    /// named, how text becomes terms, and what was compared.
+    pub fn pinned(&self, counts: &Counts, rows: &[usize], progress: &dyn Progress) -> Result<Pinned> {
+        check(counts, rows)?;
+        let Choice { terms, classifier, selector, size, trials, frontier, reasons } =
+            settle(counts, rows, self, progress)?;
+        let options = Self {
+            by: Some(selector),
+            features: Some(size.map_or(Size::All, Size::Top)),
+            classifier: Some(classifier),
+            terms_as_counted: true,
+            ..self.clone()
+        };
+        let text = terms.unwrap_or_else(|| (*counts.text).clone());
+        Ok(Pinned { options, text, trials, frontier, reasons })
+    }
+}
+
+/// What was chosen on some documents, to be trained on others.
+#[derive(Debug, Clone)]
+pub struct Pinned {
+    /// Options that leave nothing to choose.
+    pub options: FitOptions,
+    /// Text to terms.
+    pub text: TextOptions,
+    /// Candidates that were compared.
+    pub trials: Vec<Trial>,
+    /// What fewer features cost.
+    pub frontier: Vec<FrontierPoint>,
+    /// Why, in sentences.
+    pub reasons: Vec<String>,
 }
 
 /// Chooses what was left open.
-fn settle(counts: &Counts, rows: &[usize], options: &FitOptions, progress: &dyn Progress) -> Result<Choice> {
+pub(super) fn settle(counts: &Counts, rows: &[usize], options: &FitOptions, progress: &dyn Progress) -> Result<Choice> {
     let Some(candidates) = open_choices(options)? else {
         let (Some(selector), Some(classifier)) = (&options.by, &options.classifier) else {
             return Err(Error::data("no candidate to choose from"));
@@ -285,7 +294,7 @@ pub(super) fn open_choices(options: &FitOptions) -> Result<Option<ChooseOptions>
 }
 
 /// Learns λ for the size and classifier that will be used (li 4.3).
-fn lambda(
+pub(super) fn lambda(
     counts: &Counts,
     rows: &[usize],
     selector: &Selector,
@@ -309,8 +318,15 @@ fn lambda(
     Ok((selector.with_lambda(lambda)?, reason))
 }
 
+/// Says that documents have no term by what was chosen, where that was not said of all that was counted.
+pub(super) fn say_without_terms(narrow: &Counts, counted: &Counts, rows: &[usize]) {
+    if let (Some(remark), None) = (narrow.without_terms(rows), counted.without_terms(rows)) {
+        tracing::warn!("{remark}");
+    }
+}
+
 /// The selector, without its cut where that leaves no term.
-fn sparing(selector: &Selector, table: &Contingency) -> Selector {
+pub(super) fn sparing(selector: &Selector, table: &Contingency) -> Selector {
     let leaves_some = table.df().iter().any(|&df| df > selector.lowest_cut());
     if leaves_some { selector.clone() } else { selector.clone().with_cut(None) }
 }
@@ -345,18 +361,6 @@ fn usable_folds(counts: &Counts, rows: &[usize], folds: usize, seed: u64) -> Res
     Ok(if splits.iter().all(|split| check(counts, &split.train).is_ok()) { folds } else { 0 })
 }
 
-/// What held-out documents say about what was chosen.
-struct Validated {
-    held_out: HeldOut,
-    rivalry: Rivalry,
-    /// Measure and value.
-    quality: Vec<(String, f64)>,
-    /// Labels that held-out documents have and none was given, where it is known what decides.
-    never: Vec<u32>,
-    /// What is taken for what.
-    confusions: Vec<Confusion>,
-}
-
 /// What was chosen, to be measured.
 struct Chosen<'a> {
     counts: &'a Counts,
@@ -373,21 +377,14 @@ impl Chosen<'_> {
         &self,
         folds: usize,
         seed: u64,
-        decide: Option<&Thresholds>,
+        decide: Option<Thresholds>,
         progress: &dyn Progress,
     ) -> Result<Validated> {
         let Self { counts, rows, .. } = *self;
-        let labels = counts.labels.len();
-        let (mut held_out, mut rivalry) = (HeldOut::new(labels), Rivalry::default());
+        let mut validation = Validation::new(counts.labels.len(), decide)?;
         if folds == 0 {
-            let (quality, never, confusions) = Default::default();
-            return Ok(Validated { held_out, rivalry, quality, never, confusions });
+            return Ok(validation.finish());
         }
-        let mut measures = ["RPrec", "MAP", "P@1"].iter().map(|n| n.parse::<Measure>()).collect::<Result<Vec<_>>>()?;
-        measures.extend(decide.map(|_| Measure::F1_MACRO));
-        let (mut decided, mut confused) = (Vec::new(), Confused::default());
-        let evaluation = EvaluationOptions { measures, labels, keep_documents: false, ..EvaluationOptions::default() };
-        let mut evaluation = Evaluation::new(evaluation)?;
         let all = CrossValidation::stratified(counts, rows, folds, seed);
         all.run("validating", 1, progress, |fold, split| {
             let table = Contingency::of_rows(counts, &split.train);
@@ -399,21 +396,12 @@ impl Chosen<'_> {
                 for (ranked, truth) in
                     rank_documents(&fitted, &part, |_, ranked, truth| (ranked.to_vec(), truth.to_vec()))
                 {
-                    held_out.add(fold, &ranked, &truth);
-                    rivalry.add(&ranked, &truth);
-                    confused.add(&ranked, &truth);
-                    if let Some(thresholds) = decide {
-                        thresholds.decide_into(&ranked, &mut decided);
-                    }
-                    evaluation.add(&ranked, &decided, &truth);
+                    validation.add(fold, &ranked, &truth);
                 }
             }
             progress.add(1);
             Ok(())
         })?;
-        let quality = evaluation.values().into_iter().filter_map(|v| Some((v.measure.to_string(), v.value?))).collect();
-        let never = |r: &LabelRow| decide.is_some() && r.tally.support() > 0 && r.tally.decided() == 0;
-        let never = evaluation.per_label().iter().filter(|r| never(r)).map(|r| r.label).collect();
-        Ok(Validated { held_out, rivalry, quality, never, confusions: confused.most() })
+        Ok(validation.finish())
     }
 }

@@ -1,6 +1,6 @@
 //! Candidates that run against each other on some documents.
 
-use super::choose::{Stage, Trial};
+use super::choice::{Stage, Trial};
 use super::costs::{found, paths};
 use super::fit::check;
 use crate::classify::ClassifierSpec;

@@ -169,6 +169,12 @@ impl<'m> Labeller<'m> {
         self.desk.as_ref().expect("a labeller has its desk until it is dropped").query()
     }
 
+    /// Turns a document into features, and no more.
+    pub(super) fn read(&mut self, body: &Body<'_>) {
+        let model = self.model;
+        self.desk().read(model, body);
+    }
+
     /// Ranks and decides the labels of a document.
     pub fn label(&mut self, body: &Body<'_>) -> Decided<'_> {
         let model = self.model;

@@ -2,6 +2,7 @@
 
 mod along;
 mod answer;
+mod choice;
 mod choose;
 mod costs;
 mod evaluate;
@@ -10,33 +11,42 @@ mod file_trees;
 mod fit;
 mod fitted;
 mod flat;
+mod form;
 mod heat;
 mod held;
 mod label;
+mod label_form;
 mod labeller;
 mod marks;
+mod members;
+mod one;
 mod options;
+mod parted;
 mod seen;
 mod shown;
 mod table;
 #[cfg(feature = "parquet")]
 mod table_parquet;
 mod target;
+mod validated;
 mod why;
 mod worth;
 
 pub use answer::{Answer, How, NamedNeighbour, NodeStep, RankedLabel, Reason, WhyAsked, Word};
-pub use choose::{
-    Choice, ChooseOptions, Effort, FrontierPoint, HeatPlan, Prefer, SearchPlan, Stage, Trial, choose, plan,
-};
+pub use choice::{Choice, FrontierPoint, HeatPlan, SearchPlan, Stage, Trial};
+pub use choose::{ChooseOptions, Effort, Prefer, choose, plan};
 pub use evaluate::{Baseline, DecidedWell, EvaluateOptions, LabelQuality, LevelQuality, Quality, QualityReport};
 pub use file::ModelFileInfo;
 pub use fit::{NodesSeen, Trained};
 pub use fitted::{Memory, Model, ModelParts, Ranker, TrainingSummary};
+pub use flat::Pinned;
 pub use label::{Answers, Worked};
+pub use label_form::LabelForm;
 pub use labeller::{Decided, Labeller};
 pub use marks::{Span, marked};
+pub use one::{OneLabel, OneScore};
 pub use options::{Deciding, FitOptions, HierarchyOptions, Unlabelled};
+pub use parted::{PartedFit, PartedReport, PartedTables};
 pub use seen::Seen;
 pub use shown::{Confusion, Example, Shown};
 pub use table::{AnswerForm, AnswerWriter};

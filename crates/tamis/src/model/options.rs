@@ -192,7 +192,11 @@ impl FitOptions {
     /// the text is little ([`Glance::measured`] by [`FitOptions::LITTLE`]).
     /// [`FitOptions::fit`] keeps what does best.
     pub fn counting(&mut self, text: &TextChoices, corpus: &Glance) -> Result<TextOptions> {
-        let flat = self.taxonomy.is_none() || matches!(self.threshold, Some(Deciding::Flat(_)));
+        let flat = match self.threshold {
+            Some(Deciding::Flat(_)) => true,
+            Some(Deciding::Along(_)) => false,
+            None => self.taxonomy.is_none() || self.by_worth()?,
+        };
         let linear = !matches!(self.classifier, Some(ClassifierSpec::Knn(_)));
         let open = self.by.is_none() || self.features.is_none() || self.classifier.is_none();
         let unsaid = text.terms.is_none() && text.ngrams.is_none() && text.char_ngrams.is_none();
@@ -201,8 +205,10 @@ impl FitOptions {
         let mut text = text.with_language_of(corpus)?;
         if search {
             let short = corpus.mean_bytes().is_some_and(|bytes| bytes <= Self::SHORT);
-            let widest = match (corpus.is_without_blanks(), short) {
+            let little = corpus.bytes().is_some_and(|bytes| bytes <= Self::LITTLE / 4);
+            let widest = match (corpus.is_without_blanks(), short && corpus.labels() <= Self::MANY_LABELS) {
                 (true, _) => Self::WIDEST_WITHOUT_BLANKS,
+                (false, true) if little => Self::WIDEST_OF_LITTLE,
                 (false, true) => Self::WIDEST_OF_SHORT,
                 (false, false) if (2..=Self::FEW_LABELS).contains(&corpus.labels()) => Self::WIDEST_OF_FEW_LABELS,
                 (false, false) => Self::WIDEST,
@@ -214,11 +220,16 @@ impl FitOptions {
 
     /// What is counted for a search over terms.
     const WIDEST: &str = "words(1-2)";
-    /// The same where there is little text, and documents are short. There, pieces of words make up for words that were never seen: in 5-fold
+    /// The same where documents are short: pieces of words make up for words that were never seen. In 5-fold cross-validation on
+    /// training documents Reuters' stories go from 0.9473 to 0.9517, micro-averaged F1 from 0.8934 to 0.8974.
+    const WIDEST_OF_SHORT: &str = "words(1-2)+chars(3-5)";
+    /// Labels beyond which pieces are too dear: each label is a problem of its own.
+    const MANY_LABELS: usize = 500;
+    /// The same where there is very little text besides. There, pieces of words make up for words that were never seen: in 5-fold
     /// cross-validation on training documents they are worth 0.8 points of accuracy on mr, 1.1 on mpqa, 1.1 on subj. mpqa's
     /// phrases are better off with pieces inside of words, the sentences of the others with the text as it runs. Film reviews
     /// of 4 kB gain nothing by them.
-    const WIDEST_OF_SHORT: &str = "words(1-2)+chars(3-5)+chars(3-5,kind=text)";
+    const WIDEST_OF_LITTLE: &str = "words(1-2)+chars(3-5)+chars(3-5,kind=text)";
     /// The same in scripts that do not part words by blanks.
     const WIDEST_WITHOUT_BLANKS: &str = "words+chars(1-3)";
     /// The same where labels are few and text is not short, as in reviews. Three words say what two do not ("not at all
@@ -228,7 +239,7 @@ impl FitOptions {
     /// Labels that are few: each is a problem of its own, and triples are many.
     const FEW_LABELS: usize = 5;
     /// Bytes of text that are little: pieces of words cost ten times what words do.
-    pub const LITTLE: usize = 4 << 20;
+    pub const LITTLE: usize = 16 << 20;
     /// Mean bytes of documents that are short.
     const SHORT: usize = 1000;
 

@@ -19,7 +19,7 @@ pub(super) struct SeenTally {
 
 impl Seen {
     /// Fingerprints kept: 4 kB, and of a test part a quarter as large as the training part about a hundred are looked at.
-    const MOST: usize = 512;
+    pub const MOST: usize = 512;
 
     /// From the training documents; empty where the counts did not come from documents.
     pub(super) fn of(counts: &Counts, rows: &[usize]) -> Self {

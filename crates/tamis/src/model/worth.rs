@@ -3,61 +3,25 @@
 
 use std::sync::Arc;
 
+use super::choice::Choice;
 use super::costs::roughly;
 use super::fit::{NodesSeen, Trained, sorted};
-use super::held::{Candidate, Held, Members};
-use super::{FitOptions, Model, ModelParts, Ranker, Seen, Shown, TrainingSummary, flat};
-use crate::classify::tree::Layout;
-use crate::classify::{ClassifierSpec, Problem, SvmOptions, TreeOptions};
+use super::form::{Form, close, most_specific};
+use super::held::Held;
+use super::members::{Candidate, Members};
+use super::{FitOptions, Model, ModelParts, Ranker, SearchPlan, Seen, Shown, TrainingSummary, flat, plan};
+use crate::classify::{Fitted, Problem};
 use crate::counts::{Contingency, Counts, CrossValidation, Csr};
-use crate::features::{Selector, Size};
+use crate::features::Size;
 use crate::hierarchy::{CostTable, Goal, Taxonomy, Worth};
-use crate::threshold::{Threshold, Thresholds};
+use crate::threshold::{Calibration, Threshold, Thresholds};
 use crate::{Error, Progress, Result, Silent};
 
 /// With more documents, one fold of five is enough to compare candidates on.
 const MANY_DOCUMENTS: usize = 20_000;
 
-/// With more labels than this, trees that halve the labels take part.
-const MANY_LABELS: usize = 500;
-
 /// By less than this nothing is better: the simpler candidate is taken.
 const NOTHING: f64 = 5e-4;
-
-/// How the documents are labelled.
-pub(super) struct Form {
-    /// Whether labels come with their ancestors.
-    pub(super) closed: bool,
-    /// Whether hardly any document has several most specific labels, and none has none.
-    pub(super) one: bool,
-    /// Mean number of most specific labels.
-    pub(super) mean: f64,
-}
-
-/// Documents × nodes, each with its most specific nodes only; and the form they came in.
-pub(super) fn most_specific(taxonomy: &Taxonomy, counts: &Counts, rows: &[usize]) -> Result<(Csr<()>, Form)> {
-    let node_of = taxonomy.align(&counts.labels)?;
-    let mut specific = Csr::new(taxonomy.len());
-    let mut nodes: Vec<u32> = Vec::new();
-    let mut with_ancestors = vec![None; counts.len()];
-    for row in 0..counts.len() {
-        nodes.clear();
-        nodes.extend(counts.assignments.row_indices(row).iter().map(|&label| node_of[label as usize]));
-        nodes.sort_unstable();
-        let given = nodes.len();
-        taxonomy.most_specific(&mut nodes);
-        let all = taxonomy.closure(nodes.iter().copied()).len();
-        with_ancestors[row] = (all > nodes.len()).then_some(given == all);
-        specific.push_row(nodes.iter().map(|&n| (n, ())));
-    }
-    let labels = |&row: &usize| specific.row_indices(row).len();
-    let sum: usize = rows.iter().map(labels).sum();
-    let mean = sum as f64 / rows.len().max(1) as f64;
-    let told: Vec<bool> = rows.iter().filter_map(|&row| with_ancestors[row]).collect();
-    let closed = 2 * told.iter().filter(|&&closed| closed).count() > told.len();
-    let one = rows.iter().map(labels).min().is_some_and(|least| least > 0) && mean <= 1.1;
-    Ok((specific, Form { closed, one, mean }))
-}
 
 /// Compares, takes the best, and fits it to all documents.
 pub(super) fn fit(
@@ -67,6 +31,14 @@ pub(super) fn fit(
     taxonomy: Taxonomy,
     progress: &dyn Progress,
 ) -> Result<Trained> {
+    let folds = options.folds.unwrap_or(if rows.len() > MANY_DOCUMENTS { 5 } else { 3 });
+    if folds < 2 {
+        return Err(Error::invalid(
+            "folds",
+            folds,
+            "probabilities are learned from documents that were held out: two folds or more",
+        ));
+    }
     let (specific, form) = most_specific(&taxonomy, counts, rows)?;
     let goal = options.hierarchy.goal.unwrap_or(if form.one { Goal::Exact } else { Goal::Hf1 });
     if goal == Goal::Cost && options.hierarchy.costs.is_none() {
@@ -83,24 +55,52 @@ pub(super) fn fit(
             "costs are of one answer for each document, and these have several labels",
         ));
     }
-    // Where documents have several labels every node is asked about by itself; else nodes exclude each other.
-    let assignments = if form.one { specific.clone() } else { close(&taxonomy, &specific) };
-    let known = Counts { labels: Arc::new(taxonomy.ids().clone()), assignments, ..counts.clone() };
     let worth = Worth { goal, one: form.one, closed: form.closed, least: 0.5, costs };
-    let search = Search { options, counts: &known, given: counts, rows, taxonomy: &taxonomy, truth: &specific, worth };
+    let mut known = as_searched(&taxonomy, counts, &specific, &form);
+    // What labels side by side would be fitted with is what they compete with, and trees have its terms.
+    let mut choice = flat::settle(&known, rows, options, progress)?;
+    if let Some(narrow) = choice.terms.take().map(|text| known.narrowed(&text)).transpose()?.flatten() {
+        flat::say_without_terms(&narrow, &known, rows);
+        known = narrow;
+    }
+    if choice.selector.has_auto() {
+        let (learned, reason) =
+            flat::lambda(&known, rows, &choice.selector, choice.size, &choice.classifier, options, progress)?;
+        choice.selector = learned;
+        choice.reasons.push(reason);
+    }
+    // Where documents have several labels every node is asked about by itself; else nodes exclude each other.
+    if !form.one && !form.closed {
+        known.assignments = close(&taxonomy, &specific);
+    }
+    let (taxonomy, truth) = (&taxonomy, &specific);
+    let search = Search { options, counts: known, given: counts, rows, taxonomy, truth, worth, choice, folds };
     search.run(&form, progress)
 }
 
-/// Documents × nodes with all ancestors.
-fn close(taxonomy: &Taxonomy, specific: &Csr<()>) -> Csr<()> {
-    let all: Vec<u32> = taxonomy.nodes().collect();
-    taxonomy.close(specific, &all)
+/// What [`fit`] would try before it compares with labels along the taxonomy.
+pub(super) fn planned(
+    options: &FitOptions,
+    counts: &Counts,
+    rows: &[usize],
+    taxonomy: &Taxonomy,
+) -> Result<Option<SearchPlan>> {
+    let Some(candidates) = flat::open_choices(options)? else { return Ok(None) };
+    let (specific, form) = most_specific(taxonomy, counts, rows)?;
+    plan(&as_searched(taxonomy, counts, &specific, &form), rows, &candidates).map(Some)
+}
+
+/// The corpus with nodes for labels, as labels side by side would be looked for: most specific ones where documents have one, else as
+/// they came.
+fn as_searched(taxonomy: &Taxonomy, counts: &Counts, specific: &Csr<()>, form: &Form) -> Counts {
+    let assignments = if form.one || !form.closed { specific.clone() } else { close(taxonomy, specific) };
+    Counts { labels: Arc::new(taxonomy.ids().clone()), assignments, ..counts.clone() }
 }
 
 struct Search<'a> {
     options: &'a FitOptions,
-    /// The corpus with nodes for labels.
-    counts: &'a Counts,
+    /// The corpus with nodes for labels and the terms that were chosen.
+    counts: Counts,
     /// The corpus as it came.
     given: &'a Counts,
     rows: &'a [usize],
@@ -108,60 +108,25 @@ struct Search<'a> {
     /// Documents × most specific nodes.
     truth: &'a Csr<()>,
     worth: Worth,
+    /// What labels side by side would be fitted with.
+    choice: Choice,
+    folds: usize,
 }
 
 impl Search<'_> {
     /// What takes part.
     fn members(&self) -> Members {
         let parents: Vec<Option<u32>> = self.taxonomy.nodes().map(|n| self.taxonomy.parent(n)).collect();
-        let parents = Some(Arc::new(parents));
-        let trees = |base: SvmOptions, by: Vec<Layout>| TreeOptions {
-            base,
-            by,
-            parents: parents.clone(),
-            ..TreeOptions::default()
-        };
-        let along = |base: &SvmOptions| {
-            let mut by = vec![Layout::Taxonomy];
-            if self.counts.labels.len() > MANY_LABELS {
-                by.push(Layout::Means);
-            }
-            trees(base.clone(), by)
-        };
-        match &self.options.classifier {
-            None => Members {
-                flat: Some(ClassifierSpec::Svm(SvmOptions::default())),
-                trees: Some(along(&SvmOptions::default())),
-            },
-            Some(ClassifierSpec::Svm(svm))
-                if !svm.vectors.per_label && svm.multi == crate::classify::svm::Multi::Ovr =>
-            {
-                Members { flat: Some(ClassifierSpec::Svm(svm.clone())), trees: Some(along(svm)) }
-            }
-            Some(ClassifierSpec::Tree(tree)) => {
-                Members { flat: None, trees: Some(TreeOptions { parents: parents.clone(), ..tree.clone() }) }
-            }
-            Some(other) => Members { flat: Some(other.clone()), trees: None },
-        }
+        let asked = self.options.classifier.is_some();
+        Members::of(&self.choice, asked, self.counts.labels.len(), &Arc::new(parents))
     }
 
-    /// The terms to learn from: those of the selector, or all that the documents have.
+    /// The terms to learn from, ascending.
     fn terms(&self, rows: &[usize], progress: &dyn Progress) -> Result<Vec<u32>> {
-        if self.options.by.is_none() && !matches!(self.options.features, Some(Size::Top(_))) {
-            let mut seen = vec![false; self.counts.vocabulary.len()];
-            rows.iter().flat_map(|&r| self.counts.matrix.row_indices(r)).for_each(|&t| seen[t as usize] = true);
-            return Ok((0..seen.len() as u32).filter(|&t| seen[t as usize]).collect());
-        }
-        let selector = match &self.options.by {
-            Some(selector) => selector.clone(),
-            None => "chi2max@1".parse::<Selector>()?,
-        };
-        let size = match self.options.features {
-            Some(Size::Top(n)) => Some(n),
-            _ => None,
-        };
-        let table = Contingency::of_rows(self.counts, rows);
-        let (mut terms, _) = flat::terms(&selector, &table, size, &self.options.budget, progress)?;
+        let Choice { selector, size, .. } = &self.choice;
+        let table = Contingency::of_rows(&self.counts, rows);
+        let selector = if self.options.by.is_none() { flat::sparing(selector, &table) } else { selector.clone() };
+        let (mut terms, _) = flat::terms(&selector, &table, *size, &self.options.budget, progress)?;
         terms.sort_unstable();
         Ok(terms)
     }
@@ -170,16 +135,8 @@ impl Search<'_> {
         let members = self.members();
         let candidates = members.candidates();
         let mut held: Vec<Held> = candidates.iter().map(|_| Held::new(self.counts.labels.len())).collect();
-        let folds = self.options.folds.unwrap_or(if self.rows.len() > MANY_DOCUMENTS { 5 } else { 3 });
-        if folds < 2 {
-            return Err(Error::invalid(
-                "folds",
-                folds,
-                "probabilities are learned from documents that were held out: two folds or more",
-            ));
-        }
         // By the most specific labels or all of them, whatever came: both forms have the same folds.
-        let all = CrossValidation::stratified(self.counts, self.rows, folds, self.options.seed);
+        let all = CrossValidation::stratified(&self.counts, self.rows, self.folds, self.options.seed);
         // Where documents have several labels, and these alone, the flat model is another one.
         let separate = !self.worth.one && !self.worth.closed;
         let mut as_given = Held::new(self.counts.labels.len());
@@ -189,16 +146,16 @@ impl Search<'_> {
                 return Ok(());
             }
             let terms = self.terms(&split.train, &Silent)?;
-            let fitted = members.fit(&Problem::new(self.counts, &split.train, &terms), true, progress)?;
-            let blocks = || split.test.chunks(2048).map(|block| (block, Problem::new(self.counts, block, &terms)));
+            let problem = Problem::new(&self.counts, &split.train, &terms);
+            let fitted = members.fit(&problem, true, progress)?;
+            let blocks = || split.test.chunks(2048).map(|block| (block, Problem::new(&self.counts, block, &terms)));
             for (candidate, held) in candidates.iter().zip(&mut held) {
                 let classifier = fitted.of(candidate)?;
                 blocks().for_each(|(block, part)| held.add(fold, &classifier, &part, block, self.truth));
             }
-            if let Some(flat) = members.flat.as_ref().filter(|_| separate) {
-                let mut problem = Problem::new(self.counts, &split.train, &terms);
-                problem.assignments = self.truth.select_rows(&split.train);
-                let classifier = roughly(flat).fit(&problem, progress)?;
+            if separate {
+                let assignments = self.truth.select_rows(&split.train);
+                let classifier = roughly(&self.choice.classifier).fit(&Problem { assignments, ..problem }, progress)?;
                 blocks().for_each(|(block, part)| as_given.add(fold, &classifier, &part, block, self.truth));
             }
             progress.add(1);
@@ -209,9 +166,12 @@ impl Search<'_> {
         for held in &held {
             reached.push(held.cross_fitted(&self.worth, self.taxonomy)?);
         }
-        let plain = match &members.flat {
-            Some(_) if separate => Some(as_given.plain(&self.worth, self.taxonomy)?),
-            Some(_) if !self.worth.one => Some(held[0].plain(&self.worth, self.taxonomy)?),
+        let several = self.rows.iter().any(|&row| self.truth.row_indices(row).len() != 1);
+        let plain = match members.side_by_side(&self.choice) {
+            _ if separate => Some(as_given.plain(&self.worth, self.taxonomy)?),
+            Some(own) if !self.worth.one || (several && !self.worth.closed) => {
+                Some(held[own].plain(&self.worth, self.taxonomy)?)
+            }
             _ => None,
         };
         let mut best = 0;
@@ -220,7 +180,8 @@ impl Search<'_> {
                 best = at;
             }
         }
-        let mut choices = vec![self.about(form)];
+        let mut choices = std::mem::take(&mut self.choice.reasons);
+        choices.push(self.about(form));
         let measure = self.measure();
         let shown: Vec<String> = candidates
             .iter()
@@ -247,7 +208,7 @@ impl Search<'_> {
         self.worth.least = least;
         let quality = held[best].quality(&self.worth, self.taxonomy, calibration.as_ref())?;
         drop(held);
-        self.finish(&members, &candidates[best], calibration, quality, choices, folds, progress)
+        self.finish(&members, &candidates[best], Learned { calibration, quality, choices }, progress)
     }
 
     fn measure(&self) -> &'static str {
@@ -281,38 +242,37 @@ impl Search<'_> {
     }
 
     /// Labels side by side, the taxonomy beside them.
-    fn side_by_side(&self, choices: Vec<String>, progress: &dyn Progress) -> Result<Trained> {
+    fn side_by_side(self, choices: Vec<String>, progress: &dyn Progress) -> Result<Trained> {
+        let Self { options, given, rows, taxonomy, counts, choice, .. } = self;
         let options = FitOptions {
-            by: Some(self.options.by.clone().map_or_else(|| "chi2max".parse(), Ok)?),
-            features: Some(self.options.features.unwrap_or(Size::All)),
-            classifier: Some(self.options.classifier.clone().unwrap_or(ClassifierSpec::Svm(SvmOptions::default()))),
-            ..self.options.clone()
+            by: Some(choice.selector),
+            features: Some(choice.size.map_or(Size::All, Size::Top)),
+            classifier: Some(choice.classifier),
+            ..options.clone()
         };
-        let single = super::fit::check(self.given, self.rows)?;
-        let taxonomy = Some(self.taxonomy.clone());
+        let counts = Counts { labels: Arc::clone(&given.labels), assignments: given.assignments.clone(), ..counts };
+        let single = super::fit::check(&counts, rows)?;
+        let taxonomy = Some(taxonomy.clone());
         let threshold = Some(Threshold::recommended());
-        let trained = flat::fit(&options, self.given, self.rows, single, taxonomy, threshold, progress)?;
+        let trained = flat::fit(&options, &counts, rows, single, taxonomy, threshold, progress)?;
         let mut parts = (*trained.model).clone();
         parts.summary.choices.splice(0..0, choices);
-        Ok(Trained { model: Model::new(parts)?, ..trained })
+        parts.shown.frontier.clone_from(&choice.frontier);
+        Ok(Trained { model: Model::new(parts)?, trials: choice.trials, frontier: choice.frontier, ..trained })
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn finish(
         self,
         members: &Members,
         candidate: &Candidate,
-        calibration: Option<crate::threshold::Calibration>,
-        quality: Vec<(String, f64)>,
-        mut choices: Vec<String>,
-        folds: usize,
+        learned: Learned,
         progress: &dyn Progress,
     ) -> Result<Trained> {
-        let Self { options, counts, given, rows, taxonomy, truth, worth } = self;
-        let terms =
-            Search { options, counts, given, rows, taxonomy, truth, worth: worth.clone() }.terms(rows, progress)?;
+        let terms = self.terms(self.rows, progress)?;
+        let Self { options, counts, given, rows, taxonomy, truth, worth, choice, folds } = self;
+        let Learned { calibration, quality, mut choices } = learned;
         progress.start("training", None);
-        let problem = Problem::new(counts, rows, &terms);
+        let problem = Problem::new(&counts, rows, &terms);
         let fitted = members.only(candidate).fit(&problem, false, progress)?.of(candidate)?;
         progress.finish();
         let as_given = if worth.closed { close(taxonomy, truth) } else { truth.clone() };
@@ -332,11 +292,11 @@ impl Search<'_> {
                 names.join(", ")
             ));
         }
-        let (names, feature_of) = sorted(counts, &terms);
+        let (names, feature_of) = sorted(&counts, &terms);
         let mut seen = vec![false; counts.vocabulary.len()];
         rows.iter().flat_map(|&r| counts.matrix.row_indices(r)).for_each(|&t| seen[t as usize] = true);
         let neighbours = match &fitted {
-            crate::classify::Fitted::Knn { .. } => rows.iter().map(|&row| counts.ids[row].clone()).collect(),
+            Fitted::Knn { .. } => rows.iter().map(|&row| counts.ids[row].clone()).collect(),
             _ => Vec::new(),
         };
         let model = Model::new(ModelParts {
@@ -357,7 +317,7 @@ impl Search<'_> {
                 label_documents: documents,
                 vocabulary: seen.iter().filter(|&&s| s).count(),
                 single_label: rows.iter().all(|&r| given.assignments.row_indices(r).len() <= 1),
-                selector: options.by.as_ref().map_or("all words".to_owned(), ToString::to_string),
+                selector: choice.selector.to_string(),
                 classifier: members.spec(candidate),
                 seed: options.seed,
                 choices,
@@ -366,17 +326,24 @@ impl Search<'_> {
             },
             seen: Seen::of(given, rows),
             target: None,
-            shown: Shown::default(),
+            shown: Shown { frontier: choice.frontier.clone(), ..Shown::default() },
         })?;
         let nodes = Some(NodesSeen { without_documents: without, untunable: Vec::new(), example: None });
         Ok(Trained {
             model,
-            trials: Vec::new(),
-            frontier: Vec::new(),
+            trials: choice.trials,
+            frontier: choice.frontier,
             thresholds: None,
             unchanged: None,
             nodes,
             solutions: Vec::new(),
         })
     }
+}
+
+/// What held-out documents taught.
+struct Learned {
+    calibration: Option<Calibration>,
+    quality: Vec<(String, f64)>,
+    choices: Vec<String>,
 }

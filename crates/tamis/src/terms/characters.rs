@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use super::Words;
+use super::points::Points;
+use super::scripts;
 use super::shape::Shaper;
 use super::word_table::{UNSURE, WordTable};
 use crate::Result;
@@ -19,6 +21,7 @@ const DROPPED: u32 = u32::MAX;
 pub(super) struct Characters {
     shaper: Shaper,
     mark: Option<char>,
+    points: Option<Points>,
     /// Short run → its place in `grams`.
     runs: WordTable,
     grams: Vec<Box<[u32]>>,
@@ -38,6 +41,7 @@ impl Characters {
             known: WordTable::new(false),
             grams: Vec::new(),
             mark: options.mark(at),
+            points: Points::new(&shaper, options.mark(at)),
             form: String::new(),
             padded: String::new(),
             begins: Vec::new(),
@@ -52,7 +56,8 @@ impl Characters {
 
     /// Hands the terms of a word or run to `visit`.
     pub(super) fn run(&mut self, terms: &mut Lexicon, raw: &str, visit: &mut impl FnMut(u32)) {
-        if raw.len() > REMEMBERED {
+        // Between blanks stand words, which come again; where none are, whole clauses.
+        if raw.len() > REMEMBERED || self.points.is_some() && raw.starts_with(scripts::is_dense) {
             return self.each(terms, raw, |term, _, _| visit(term));
         }
         let at = match self.runs.find(raw.as_bytes(), 0, raw.len()) {
@@ -78,7 +83,7 @@ impl Characters {
         self.shaper.block.words.runs(text, |start, end| {
             let raw = &text[start..end];
             let mut found = Vec::new();
-            self.each(terms, raw, |term, from, to| found.push((term, from, to)));
+            self.spelled(terms, raw, |term, from, to| found.push((term, from, to)));
             if found.is_empty() {
                 return;
             }
@@ -96,7 +101,17 @@ impl Characters {
 
     /// Hands every n-gram to `visit`, shorter first, left to right: its term, its first character, the one after its last,
     /// counted in the form between blanks.
-    fn each(&mut self, terms: &mut Lexicon, raw: &str, mut visit: impl FnMut(u32, usize, usize)) {
+    fn each(&mut self, terms: &mut Lexicon, raw: &str, visit: impl FnMut(u32, usize, usize)) {
+        if let Some(points) = &mut self.points
+            && points.read(&self.shaper, raw)
+        {
+            return points.each(self.shaper.block.range, terms, visit);
+        }
+        self.spelled(terms, raw, visit);
+    }
+
+    /// The same for runs of any characters.
+    fn spelled(&mut self, terms: &mut Lexicon, raw: &str, mut visit: impl FnMut(u32, usize, usize)) {
         let Self { shaper, mark, known, form, padded, begins, .. } = self;
         let Some(shaped) = shaper.shape(raw, form) else { return };
         let around = if shaper.block.words == Words::Text { "" } else { " " };
@@ -131,10 +146,17 @@ impl Characters {
         self.runs.clear();
         self.known.clear();
         self.grams.clear();
+        if let Some(points) = &mut self.points {
+            points.clear();
+        }
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.runs.heap_bytes() + self.known.heap_bytes() + self.grams.iter().map(|g| g.len() * 4 + 16).sum::<usize>()
+        let points = self.points.as_ref().map_or(0, Points::heap_bytes);
+        points
+            + self.runs.heap_bytes()
+            + self.known.heap_bytes()
+            + self.grams.iter().map(|g| g.len() * 4 + 16).sum::<usize>()
     }
 }
 
@@ -149,4 +171,41 @@ fn gram(terms: &mut Lexicon, known: &mut WordTable, mark: Option<char>, padded: 
         known.store(vacant, gram, term);
         term
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Letters that fold, join, part, expand or look around, beside any others.
+    fn text() -> impl Strategy<Value = String> {
+        let odd = "ΣσİıßŒＡｶﾞ각ᄀ\u{1161}e\u{301}\u{3099}か\u{202f}\u{3000}\n  手机ﬁ㍿ﷺ² Å\u{0}";
+        let odd: Vec<char> = odd.chars().collect();
+        let c = prop_oneof![3 => prop::sample::select(odd), 1 => any::<char>(), 2 => proptest::char::range('\u{4e00}', '\u{4e10}'), 1 => proptest::char::range('a', 'f')];
+        prop::collection::vec(c, 0..40).prop_map(|chars| chars.into_iter().collect())
+    }
+
+    proptest! {
+        /// By code points or by spelling, the terms are the same.
+        #[test]
+        fn points_are_spellings(
+            text in text(),
+            kind in prop::sample::select(vec!["scripts", "text", "blanks", "unicode"]),
+            form in prop::sample::select(vec!["nfc", "nfkc"]),
+            case in prop::sample::select(vec!["keep", "fold"]),
+            range in prop::sample::select(vec!["1", "2", "1-2", "1-3", "2-3"]),
+        ) {
+            let options: TextOptions = format!("chars({range},kind={kind},form={form},case={case})").parse().unwrap();
+            let (mut terms, mut characters) = (Lexicon::default(), Characters::new(&options, 0).unwrap());
+            prop_assert!(characters.points.is_some());
+            let words = characters.shaper.block.words;
+            words.runs(&text, |start, end| {
+                let (mut found, mut spelled) = (Vec::new(), Vec::new());
+                characters.each(&mut terms, &text[start..end], |term, from, to| found.push((term, from, to)));
+                characters.spelled(&mut terms, &text[start..end], |term, from, to| spelled.push((term, from, to)));
+                assert_eq!(found, spelled);
+            });
+        }
+    }
 }

@@ -11,6 +11,7 @@ mod expression;
 mod html;
 mod languages;
 mod narrow;
+mod points;
 mod recognise;
 mod scripts;
 mod shape;
@@ -24,8 +25,8 @@ pub use block::{Block, Digits, Form, NO_LIMIT, TEXT_FIELD, Unit};
 pub use choices::{StopWords, TextChoices};
 pub use html::{Html, looks_like_html};
 pub use languages::{SNOWBALL_DATE, stemmers, stop_word_languages, stop_words, stop_words_of_file};
+pub(crate) use text::MOST_BLOCKS;
 pub use text::TextOptions;
 pub use words::Words;
 
 pub(crate) use scripts::is_dense;
-use text::MOST_BLOCKS;

@@ -34,7 +34,7 @@ impl Shaper {
             }
             raw.len()
         } else {
-            normal(block, raw, form);
+            self.normal(raw, block.lowercase, form);
             form.chars().count()
         };
         if block.words == Words::Text {
@@ -62,6 +62,32 @@ impl Shaper {
         Some(form)
     }
 
+    /// Brings a word into its Unicode form and case.
+    pub(super) fn normal(&self, raw: &str, lowercase: bool, form: &mut String) {
+        form.clear();
+        let compatible = self.block.form == Form::Nfkc;
+        if if compatible { is_nfkc(raw) } else { is_nfc(raw) } {
+            form.push_str(raw);
+        } else if compatible {
+            form.extend(raw.nfkc());
+            // A few signs stand for whole phrases; a word has no blanks.
+            if self.block.words != Words::Text && form.contains(char::is_whitespace) {
+                form.clear();
+                form.extend(raw.nfc());
+            }
+        } else {
+            form.extend(raw.nfc());
+        }
+        if lowercase {
+            *form = form.to_lowercase();
+        }
+    }
+
+    /// Whether words are decided about as a whole: by a list, or by their stem.
+    pub(super) fn looks_at_words(&self) -> bool {
+        self.stemmer.is_some() || !self.stop_words.is_empty()
+    }
+
     /// Which bytes of a raw word each character of its form was made of. Where that cannot be told, as after stemming, each was
     /// made of all.
     pub(super) fn origins(&self, raw: &str, form: &str) -> Vec<Range<usize>> {
@@ -73,7 +99,7 @@ impl Shaper {
         let mut piece = String::new();
         let mut after_blank = false;
         for (at, character) in raw.grapheme_indices(true) {
-            normal(&self.block, character, &mut piece);
+            self.normal(character, self.block.lowercase, &mut piece);
             let range = at..at + character.len();
             for c in piece.chars() {
                 let blank = self.block.words == Words::Text && c.is_whitespace();
@@ -87,27 +113,6 @@ impl Shaper {
             origins = vec![0..raw.len(); length];
         }
         origins
-    }
-}
-
-/// Brings a word into its Unicode form and case.
-fn normal(block: &Block, raw: &str, form: &mut String) {
-    form.clear();
-    let compatible = block.form == Form::Nfkc;
-    if if compatible { is_nfkc(raw) } else { is_nfc(raw) } {
-        form.push_str(raw);
-    } else if compatible {
-        form.extend(raw.nfkc());
-        // A few signs stand for whole phrases; a word has no blanks.
-        if block.words != Words::Text && form.contains(char::is_whitespace) {
-            form.clear();
-            form.extend(raw.nfc());
-        }
-    } else {
-        form.extend(raw.nfc());
-    }
-    if block.lowercase {
-        *form = form.to_lowercase();
     }
 }
 

@@ -15,7 +15,7 @@ use super::{Words, expression};
 use crate::{Error, Result};
 
 /// Most blocks of an expression.
-pub(super) const MOST_BLOCKS: usize = 8;
+pub(crate) const MOST_BLOCKS: usize = 8;
 
 /// Everything that decides which terms a text has: a terms expression, with the stop words it names. Classification uses the
 /// very options that training used.
@@ -168,6 +168,11 @@ impl TextOptions {
     pub fn block_of<'t>(&self, term: &'t str) -> (usize, &'t str) {
         let marked = (0..self.blocks.len()).find_map(|at| Some((at, term.strip_prefix(self.mark(at)?)?)));
         marked.unwrap_or((0, term))
+    }
+
+    /// The block of each term; nothing where there is but one.
+    pub(crate) fn blocks_of<'t>(&self, terms: impl Iterator<Item = &'t str>) -> Vec<u8> {
+        if self.blocks.len() < 2 { Vec::new() } else { terms.map(|term| self.block_of(term).0 as u8).collect() }
     }
 
     /// A term as it reads for people: `title:new york`, `‹␣th›` for characters, and `word [2]` where the second block has the

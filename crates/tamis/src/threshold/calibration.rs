@@ -93,6 +93,11 @@ impl Calibration {
         self.method
     }
 
+    /// Whether the probability of a label depends on its own score alone.
+    pub fn one_by_one(&self) -> bool {
+        self.scale.is_none()
+    }
+
     /// The probability that a document with this score carries the label; 0 for a label it does not know. Where labels exclude
     /// each other it takes all scores of a document to tell: [`Calibration::all`].
     pub fn probability(&self, label: u32, score: f64) -> f64 {

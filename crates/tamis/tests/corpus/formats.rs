@@ -597,7 +597,7 @@ fn plain_texts() {
     folder.file("flat/b.txt", "");
     assert_eq!(ids(read(&folder.path("flat"))), ["a.txt", "b.txt"]);
     let both = open(&[folder.path("flat/a.txt"), folder.path("new.txt")], &ReadOptions::default()).unwrap();
-    assert_eq!(ids(both.first(9).unwrap()), ["a.txt", "new.txt"]);
+    assert_eq!(ids(both.first(9, &tamis::terms::TextOptions::default()).unwrap()), ["a.txt", "new.txt"]);
     // A folder of folders has labels, as ever.
     folder.file("deep/x/a.txt", "a");
     folder.file("deep/y/b.txt", "b");

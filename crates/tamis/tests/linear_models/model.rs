@@ -62,7 +62,7 @@ fn votes_decide_and_sums_break_ties() {
     let weights = Weights::single(Csr::from_parts(3, vec![0], vec![], vec![]));
     let model = Linear::from_parts(LinearParts {
         labels: 4,
-        weighter: Weighter::from_parts(Weighting::Tf, vec![], 0.0).unwrap(),
+        weighter: Weighter::from_parts(Weighting::Tf, vec![], 0.0, vec![]).unwrap(),
         outputs: Outputs::Votes { labels: vec![0, 2, 3], pairs: vec![(0, 1), (0, 2), (1, 2)] },
         weights,
         bias: vec![2.0, -1.0, 3.0],

@@ -1,12 +1,15 @@
 //! The fitted linear model that Bayes, SVM and logistic regression become: one weight for a feature and an output, a bias for an output.
 
+mod one;
 mod outputs;
 mod weights;
 
+pub use one::OneOutput;
 pub use outputs::Outputs;
 pub use weights::{Store, Weights};
 
 use super::{Classifier, Query, Scored, Scratch, Weighter};
+use crate::counts::Csr;
 use crate::{Error, Result};
 
 /// All that makes up a [`Linear`] model: what its file stores.
@@ -128,6 +131,32 @@ impl Linear {
             *x *= scale;
         }
         Some(Explanation { bias: self.bias(label), features })
+    }
+
+    /// The same over other features: `places` says where each of its own is among so many; those that are not its own weigh 0.
+    pub(crate) fn spread(&self, places: &[u32], features: usize) -> Result<Self> {
+        let parts = &self.parts;
+        let mut own = vec![None; features];
+        places.iter().enumerate().for_each(|(feature, &place)| own[place as usize] = Some(feature));
+        let outputs = parts.outputs.len();
+        let mut weights = Csr::<f64>::new(outputs);
+        for feature in &own {
+            let row = feature.iter().flat_map(|&feature| parts.weights.row(feature));
+            weights.push_row(row.map(|(output, weight)| (output as u32, weight)));
+        }
+        let common = match parts.common.as_slice() {
+            [] => Vec::new(),
+            common => own.iter().map(|feature| feature.map_or(0.0, |feature| common[feature])).collect(),
+        };
+        Self::from_parts(LinearParts {
+            weighter: parts.weighter.spread(places, features),
+            weights: match parts.weights {
+                Weights::Double(_) => Weights::double(weights),
+                _ => Weights::single(weights.map_values(|w| w as f32)),
+            },
+            common,
+            ..parts.clone()
+        })
     }
 
     /// Without the weights that are smaller than `share` of the largest of their output.

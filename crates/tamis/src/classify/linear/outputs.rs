@@ -25,6 +25,12 @@ pub enum Outputs {
     },
 }
 
+/// `−log(1 + e^−v)`, without overflow on either side.
+#[inline]
+pub(super) fn log_probability(v: f64) -> f64 {
+    v.min(0.0) - (-v.abs()).exp().ln_1p()
+}
+
 impl Outputs {
     /// Number of outputs.
     pub fn len(&self) -> usize {
@@ -76,9 +82,8 @@ impl Outputs {
                 plain(labels, v, ranked);
             }
             Self::Odds(labels) => {
-                // −log(1 + e^−v), without overflow on either side.
                 for x in v.iter_mut() {
-                    *x = x.min(0.0) - (-x.abs()).exp().ln_1p();
+                    *x = log_probability(*x);
                 }
                 plain(labels, v, ranked);
             }

@@ -51,6 +51,17 @@ impl<W: Copy + Default + PartialEq> Store<W> {
         }
     }
 
+    /// The weights of an output, feature by feature.
+    pub(super) fn column(&self, output: usize, features: usize) -> Vec<W> {
+        match self {
+            Self::Dense { outputs, values } => values.iter().skip(output).step_by((*outputs).max(1)).copied().collect(),
+            Self::Sparse(matrix) => {
+                let of = |feature: usize| matrix.row(feature).find(|&(o, _)| o as usize == output).map(|(_, w)| w);
+                (0..features).map(|feature| of(feature).unwrap_or_default()).collect()
+            }
+        }
+    }
+
     /// Number of stored weights, zeros of the dense layout included.
     pub fn len(&self) -> usize {
         match self {

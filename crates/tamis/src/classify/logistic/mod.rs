@@ -8,8 +8,10 @@ mod lanes;
 mod loss;
 mod newton;
 pub(super) mod options;
+mod part;
 
 pub use options::{Form, LogisticOptions};
+pub(super) use part::PartLogistic;
 
 use super::rows::Rows;
 use super::svm::Solution;
@@ -190,8 +192,9 @@ impl Task<'_> {
             let targets = self.targets(group, labels, way);
             let factors = self.factors.map(|factors| self.blocks(group, factors));
             let weights = self.start(group, warm, factors.as_deref(), 1.0 / scale);
-            let mut newton = Newton { design: &self.design, targets: &targets, factors: factors.as_deref(), weights };
-            let aim = Aim { gap: self.options.gap, iterations: self.options.iterations };
+            let mut newton =
+                Newton { design: &self.design, targets: &targets, factors: factors.as_deref(), weights, outside: None };
+            let aim = Aim { gap: self.options.gap, iterations: self.options.iterations, part: None };
             let reached = newton.solve(aim, progress)?;
             let solution = |label: Option<u32>, reached: Reached| LogisticSolution {
                 label,

@@ -16,6 +16,26 @@ pub(super) struct Aim {
     pub(super) gap: f64,
     /// Most steps.
     pub(super) iterations: usize,
+    /// For a part of all documents: the gap itself, instead, or a share of what it was at the start.
+    pub(super) part: Option<Part>,
+}
+
+/// When a part has done enough.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    /// Share of the gap at the start.
+    pub(super) share: f64,
+    /// Or the gap itself.
+    pub(super) floor: f64,
+}
+
+/// What comes from elsewhere to the problem of a part: values that documents have before its own weights, and a force on these.
+#[derive(Debug)]
+pub(super) struct Outside {
+    /// Block by block, document by document.
+    pub(super) values: Vec<Block>,
+    /// Block by block, places as of weights: the objective has this times the weights more.
+    pub(super) pull: Vec<Block>,
 }
 
 /// How far a lane came, or all lanes where labels compete.
@@ -40,6 +60,8 @@ pub(super) struct Newton<'a> {
     pub(super) factors: Option<&'a [Block]>,
     /// Block by block: features, then the bias.
     pub(super) weights: Vec<Block>,
+    /// For a part of all documents.
+    pub(super) outside: Option<&'a Outside>,
 }
 
 /// Numbers of all lanes; where labels compete they share one, and each lane has it.
@@ -79,6 +101,25 @@ impl Newton<'_> {
         for (block, gradient) in gradient.iter_mut().enumerate() {
             self.design.back(&shape.slopes[block], self.factors(block), gradient);
             add(gradient, [1.0; LANES], &self.weights[block]);
+            if let Some(outside) = self.outside {
+                add(gradient, [1.0; LANES], &outside.pull[block]);
+            }
+        }
+    }
+
+    /// What the force from outside does along a direction.
+    fn pulled(&self, along: &[Block]) -> Scalars {
+        match self.outside {
+            Some(outside) => self.dots(&outside.pull, along),
+            None => vec![ZERO; along.len()],
+        }
+    }
+
+    /// The values of documents at the weights there are.
+    pub(super) fn reached(&self, values: &mut [Block]) {
+        self.values(&self.weights, values);
+        for (values, outside) in values.iter_mut().zip(self.outside.iter().flat_map(|o| &o.values)) {
+            add(values, [1.0; LANES], outside);
         }
     }
 
@@ -95,13 +136,17 @@ impl Newton<'_> {
     pub(super) fn solve(&mut self, aim: Aim, progress: &dyn Progress) -> Result<Vec<[Reached; LANES]>> {
         let (rows, places) = (self.targets.costs.len(), self.design.places());
         let mut values = self.zeros(rows);
-        self.values(&self.weights, &mut values);
+        self.reached(&mut values);
         let mut shape = self.targets.room();
         let (mut gradient, mut inverse) = (self.zeros(places), self.zeros(places));
         let mut step = Step { direction: self.zeros(places), values: self.zeros(rows) };
         let still = vec![ZERO; self.weights.len()];
         let mut reached = vec![[Reached::default(); LANES]; self.weights.len()];
         let mut first_slope: Option<Scalars> = None;
+        let enough = |primal: f64, first: f64| match aim.part {
+            Some(part) => (part.share * 0.5 * first).max(part.floor),
+            None => aim.gap * primal,
+        };
         let mut was_open = vec![[true; LANES]; self.weights.len()];
         for iteration in 0..=aim.iterations {
             if progress.cancelled() {
@@ -112,14 +157,18 @@ impl Newton<'_> {
             self.targets.shape(&values, &mut shape);
             self.gradient(&shape, &mut gradient);
             let slopes = self.dots(&gradient, &gradient);
-            let primal: Scalars =
+            let mut primal: Scalars =
                 losses.iter().zip(&squares).map(|(l, s)| added(*l, times([0.5; LANES], *s))).collect();
+            if self.outside.is_some() {
+                primal.iter_mut().zip(self.pulled(&self.weights)).for_each(|(p, pulled)| *p = added(*p, pulled));
+            }
+            let first = first_slope.get_or_insert_with(|| slopes.clone());
             let open: Vec<[bool; LANES]> = (primal.iter().zip(&slopes).enumerate())
                 .map(|(block, (primal, slopes))| {
                     std::array::from_fn(|lane| {
                         let used = self.targets.joint || self.targets.used[block] >> lane & 1 == 1;
                         let gap = 0.5 * slopes[lane];
-                        let open = was_open[block][lane] && used && gap > aim.gap * primal[lane];
+                        let open = was_open[block][lane] && used && gap > enough(primal[lane], first[block][lane]);
                         if was_open[block][lane] {
                             reached[block][lane] = Reached { primal: primal[lane], gap, iterations: iteration };
                         }
@@ -131,13 +180,12 @@ impl Newton<'_> {
             if iteration == aim.iterations || !open.iter().flatten().any(|open| *open) {
                 break;
             }
-            let first = first_slope.get_or_insert_with(|| slopes.clone());
             // The nearer the end, the more exact the step; but never more exact than the gap asks for.
             let precision: Vec<Lanes> = (0..slopes.len())
                 .map(|block| {
                     std::array::from_fn(|lane| {
                         let (slope, first) = (slopes[block][lane].sqrt(), first[block][lane].sqrt());
-                        let wanted = (2.0 * aim.gap * primal[block][lane]).sqrt();
+                        let wanted = (2.0 * enough(primal[block][lane], first * first)).sqrt();
                         (slope / first).sqrt().min(0.25).max(0.3 * wanted / slope).max(1e-10)
                     })
                 })
@@ -233,6 +281,7 @@ impl Newton<'_> {
         let descent = self.dots(gradient, &step.direction);
         let (inner, square) = (self.dots(&self.weights, &step.direction), self.dots(&step.direction, &step.direction));
         let own = self.dots(&self.weights, &self.weights);
+        let (pulled, pulled_on) = (self.pulled(&self.weights), self.pulled(&step.direction));
         let blocks = open.len();
         let mut length: Scalars =
             lanes_of(blocks, |block, lane| if open[block][lane] && descent[block][lane] < 0.0 { 1.0 } else { 0.0 });
@@ -247,10 +296,11 @@ impl Newton<'_> {
                     }
                     let half_square =
                         0.5 * (own[block][lane] + 2.0 * t * inner[block][lane] + t * t * square[block][lane]);
+                    let drawn = pulled[block][lane] + t * pulled_on[block][lane];
                     let before = primal[block][lane];
                     // The last term is what rounding may do to a sum of this size.
-                    let enough = before + 1e-4 * t * descent[block][lane] + 1e-13 * before;
-                    if losses[block][lane] + half_square > enough {
+                    let enough = before + 1e-4 * t * descent[block][lane] + 1e-13 * before.abs();
+                    if losses[block][lane] + half_square + drawn > enough {
                         all = false;
                         length[block][lane] = if halving == HALVINGS { 0.0 } else { 0.5 * t };
                     }

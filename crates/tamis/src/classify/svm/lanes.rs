@@ -117,8 +117,9 @@ fn positives(rows: usize, lanes: &[&mut Lane]) -> Vec<u16> {
     bits
 }
 
-/// The first pass of coordinate descent from `α = 0`: every document is met once and kept where its variable moved.
-pub(super) fn first_pass(rows: &Rows, lanes: &mut [&mut Lane]) {
+/// The first pass of coordinate descent from `α = 0`: every document is met once and kept where its variable moved. A step moves weights
+/// by `give`: 1, but more where other machines take theirs at the same time.
+pub(super) fn first_pass(rows: &Rows, lanes: &mut [&mut Lane], give: f64) {
     let mut block = Block::<f32>::new(rows.features());
     let positive = positives(rows.len(), lanes);
     for row in 0..rows.len() {
@@ -133,8 +134,9 @@ pub(super) fn first_pass(rows: &Rows, lanes: &mut [&mut Lane]) {
             if e > 0.0 {
                 let objective = &lane.objective;
                 let cost = objective.cost(positive, rows.weights[row]);
-                let alpha = (e / (rows.squares[row] + objective.diagonal(cost))).min(objective.bound(cost));
-                steps[number] = if positive { alpha as f32 } else { -alpha as f32 };
+                let alpha = (e / (give * rows.squares[row] + objective.diagonal(cost))).min(objective.bound(cost));
+                let step = (give * alpha) as f32;
+                steps[number] = if positive { step } else { -step };
                 lane.members.push(Member { row: row as u32, positive, alpha });
                 any = true;
             }

@@ -13,11 +13,13 @@ mod objective;
 pub(super) mod options;
 mod ovo;
 mod ovr;
+mod part;
 mod working;
 
 pub use duals::Duals;
 pub use given::GivenFit;
 pub use options::{Loss, Multi, SvmOptions};
+pub(super) use part::PartSvm;
 
 pub use super::ClassWeights;
 

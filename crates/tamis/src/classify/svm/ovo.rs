@@ -78,7 +78,7 @@ fn solve_pair(
     let mut aim = options.gap();
     let (mut gap, mut primal) = set.gap(&objective);
     while gap > options.gap() * primal && iterations < options.iterations {
-        let stop = Stop { gap: aim, share: 0.0, epochs: options.iterations - iterations };
+        let stop = Stop { gap: aim, floor: 0.0, share: 0.0, epochs: options.iterations - iterations };
         iterations += set.descend(&objective, stop, &mut rng).epochs;
         (gap, primal) = set.gap(&objective);
         aim *= 0.5;

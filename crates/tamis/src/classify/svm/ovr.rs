@@ -21,7 +21,7 @@ const GROUP: usize = 256;
 
 /// Whether checks in single precision can tell so small a gap: rounding adds to the gap in proportion to itself for hinge,
 /// in proportion to its square for squared hinge.
-fn single_suffices(options: &SvmOptions) -> bool {
+pub(super) fn single_suffices(options: &SvmOptions) -> bool {
     options.gap()
         >= match options.loss {
             Loss::Hinge => 1e-5,
@@ -32,8 +32,16 @@ fn single_suffices(options: &SvmOptions) -> bool {
 /// The first descent only reduces the gap by half: its working set is what the first pass moved, most of it by accident.
 const FIRST_SHARE: f64 = 0.5;
 
-/// A later descent reduces the gap to a tenth before documents outside the working set are looked at again.
-const SHARE: f64 = 0.1;
+/// A later descent reduces the gap to this share before documents outside the working set are looked at again. What a look at all
+/// documents costs follows how many they are, not how many have the label, so with squared hinge, where descents converge fast,
+/// looks are few. With hinge a close descent on a set that lacks documents costs more than it saves.
+fn share(loss: Loss, round: u64) -> f64 {
+    match (loss, round) {
+        (Loss::Hinge, _) => 0.1,
+        (Loss::Squared, 0 | 1) => 0.01,
+        (Loss::Squared, _) => 0.001,
+    }
+}
 
 /// A descent aims a little below the gap that the check must find, and at half of that each time it fails.
 const AIM: f64 = 0.8;
@@ -111,7 +119,7 @@ fn solve_group(options: &SvmOptions, rows: &Rows, lanes: &mut [Lane], progress: 
             lane.factors = Some(factors);
         });
     } else {
-        cold.par_chunks_mut(LANES).for_each(|lanes| lanes::first_pass(rows, lanes));
+        cold.par_chunks_mut(LANES).for_each(|lanes| lanes::first_pass(rows, lanes, 1.0));
     }
     // A warm start knows its planes: what it lacks is the documents that ask to join.
     warm.par_iter_mut().for_each_init(WorkingSet::default, |set, lane| {
@@ -139,7 +147,8 @@ fn solve_group(options: &SvmOptions, rows: &Rows, lanes: &mut [Lane], progress: 
             set.load(rows, &lane.objective, lane.factors.as_deref(), &lane.members);
             let stop = Stop {
                 gap: lane.aim,
-                share: if lane.epochs == 1 { FIRST_SHARE } else { SHARE },
+                floor: 0.0,
+                share: if lane.epochs == 1 { FIRST_SHARE } else { share(options.loss, round) },
                 epochs: options.iterations.saturating_sub(lane.epochs).max(1),
             };
             let descent = set.descend(&lane.objective, stop, &mut rng);

@@ -12,6 +12,8 @@ pub(super) struct Stop {
     pub(super) gap: f64,
     /// Or it is at most this share of what it was in the first pass: a rough working set deserves no exact solution.
     pub(super) share: f64,
+    /// Or it is at most this.
+    pub(super) floor: f64,
     /// Or so many passes were made.
     pub(super) epochs: usize,
 }
@@ -50,7 +52,9 @@ pub(super) struct WorkingSet {
     features: Vec<u32>,
     weights: Vec<f64>,
     bias: f64,
-    /// What the label multiplies the features of this set with; empty for 1.
+    /// How far a step moves the bias: 1, but on a part of all documents what the part may give there.
+    bias_give: f64,
+    /// What the label, or the part, multiplies the features of this set with; empty for 1.
     factors: Vec<f64>,
     /// Number of each feature of the whole problem in this set, or `u32::MAX`.
     number_of: Vec<u32>,
@@ -60,6 +64,55 @@ impl WorkingSet {
     /// Takes in the given documents and computes `w = Σ α_i y_i x_i` afresh, so rounding does not build up. `factors` are what the
     /// label multiplies its features with, where it has its own vectors.
     pub(super) fn load(&mut self, rows: &Rows, objective: &Objective, factors: Option<&[f64]>, members: &[Member]) {
+        self.take_in(rows, objective, factors, 1.0, members);
+        self.weights.clear();
+        self.weights.resize(self.features.len(), 0.0);
+        self.bias = 0.0;
+        for member in &self.members {
+            if member.alpha != 0.0 {
+                let step = if member.positive { member.alpha } else { -member.alpha };
+                add(&mut self.weights, &self.entries[member.start as usize..member.end as usize], step);
+                self.bias += step;
+            }
+        }
+    }
+
+    /// Takes in documents of one part of all. `start` are the weights that their dual variables come to, with the bias behind them, and `roots`
+    /// the roots of how far a step moves each: features are multiplied with them and weights divided, so that nothing else is new.
+    pub(super) fn load_part(
+        &mut self,
+        rows: &Rows,
+        objective: &Objective,
+        members: &[Member],
+        start: &[f64],
+        roots: &[f64],
+    ) {
+        let bias = rows.features();
+        self.take_in(rows, objective, Some(roots), roots[bias] * roots[bias], members);
+        self.weights.clear();
+        self.weights.extend(self.features.iter().zip(&self.factors).map(|(&f, root)| start[f as usize] / root));
+        self.bias = start[bias];
+    }
+
+    /// Writes the weights of a part to their places among those of all features, the bias behind them.
+    pub(super) fn spread(&self, weights: &mut [f64]) {
+        for ((&feature, &weight), root) in self.features.iter().zip(&self.weights).zip(&self.factors) {
+            weights[feature as usize] = weight * root;
+        }
+        if let Some(last) = weights.last_mut() {
+            *last = self.bias;
+        }
+    }
+
+    fn take_in(
+        &mut self,
+        rows: &Rows,
+        objective: &Objective,
+        factors: Option<&[f64]>,
+        bias_give: f64,
+        members: &[Member],
+    ) {
+        self.bias_give = bias_give;
         self.members.clear();
         self.entries.clear();
         self.features.clear();
@@ -79,7 +132,7 @@ impl WorkingSet {
                 None => rows.squares[member.row as usize],
                 Some(_) => {
                     let own = &self.entries[start as usize..];
-                    1.0 + own.iter().map(|(_, x)| f64::from(*x) * f64::from(*x)).sum::<f64>()
+                    bias_give + own.iter().map(|(_, x)| f64::from(*x) * f64::from(*x)).sum::<f64>()
                 }
             };
             self.members.push(Local {
@@ -98,16 +151,6 @@ impl WorkingSet {
         }
         self.factors.clear();
         self.factors.extend(factors.iter().flat_map(|factors| self.features.iter().map(|&f| factors[f as usize])));
-        self.weights.clear();
-        self.weights.resize(self.features.len(), 0.0);
-        self.bias = 0.0;
-        for member in &self.members {
-            if member.alpha != 0.0 {
-                let step = if member.positive { member.alpha } else { -member.alpha };
-                add(&mut self.weights, &self.entries[member.start as usize..member.end as usize], step);
-                self.bias += step;
-            }
-        }
     }
 
     /// Writes the dual variables back; documents whose variable is 0 are left out.
@@ -163,7 +206,8 @@ impl WorkingSet {
     pub(super) fn descend(&mut self, objective: &Objective, stop: Stop, rng: &mut ChaCha8Rng) -> Descent {
         let mut dual = self.dual(objective);
         let mut before = Before { weights: self.weights.clone(), bias: self.bias };
-        let Self { members, entries, weights, bias, .. } = self;
+        let Self { members, entries, weights, bias, bias_give, .. } = self;
+        let bias_give = *bias_give;
         for m in members.iter_mut() {
             m.before = m.alpha;
         }
@@ -207,7 +251,7 @@ impl WorkingSet {
                     members[at].alpha = next;
                     let step = if positive { change } else { -change };
                     add(weights, row, step);
-                    *bias += step;
+                    *bias += bias_give * step;
                 }
                 at += 1;
             }
@@ -215,10 +259,10 @@ impl WorkingSet {
                 first_gap = gap;
             }
             if epoch % EXTRAPOLATE == 0 {
-                dual += extrapolate(objective, members, weights, bias, &mut before);
+                dual += extrapolate(objective, members, weights, bias, bias_give, &mut before);
             }
             let reached = gap <= stop.gap * (dual + gap);
-            if reached || gap <= stop.share * first_gap {
+            if reached || gap <= stop.floor || gap <= stop.share * first_gap {
                 if active == members.len() {
                     return Descent { epochs: epoch, reached };
                 }
@@ -248,6 +292,7 @@ fn extrapolate(
     members: &mut [Local],
     weights: &mut [f64],
     bias: &mut f64,
+    bias_give: f64,
     before: &mut Before,
 ) -> f64 {
     let (mut slope, mut curvature, mut farthest) = (0.0, 0.0, f64::INFINITY);
@@ -267,8 +312,8 @@ fn extrapolate(
         curvature += d * d;
     }
     let d = *bias - before.bias;
-    slope -= *bias * d;
-    curvature += d * d;
+    slope -= *bias * d / bias_give;
+    curvature += d * d / bias_give;
     let length = if curvature > 0.0 { (slope / curvature).min(farthest).max(0.0) } else { 0.0 };
     for m in members.iter_mut() {
         let next = m.alpha + length * (m.alpha - m.before);

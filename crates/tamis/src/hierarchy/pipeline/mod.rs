@@ -3,6 +3,7 @@
 //! A document passes a pipeline when every classifier on it gives `CSV ≥ θ`. [`select`] finds thresholds of a good, or
 //! provably the best, utility, and [`Selection`] says how they were found.
 
+mod apart;
 mod exact;
 mod greedy_exact;
 mod grid;
@@ -19,6 +20,7 @@ mod utility;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+pub use apart::judged_apart;
 pub use imbalance::Imbalance;
 pub use method::Method;
 pub use scores::{Outcome, ScoreTable};
@@ -70,7 +72,7 @@ impl Options {
     fn check(&self) -> Result<()> {
         self.utility.check()?;
         if !(0.0..=1.0).contains(&self.keep) {
-            return Err(Error::invalid("keep", self.keep, "must lie in [0,1]"));
+            return Err(Error::invalid("share kept", self.keep, "must lie in [0,1]"));
         }
         if let Some(starts) = self.starts
             && !(1..=greedy_exact::MOST_STARTS).contains(&starts)

@@ -9,7 +9,7 @@ use super::training::Family;
 use super::{NodeDocuments, ProgressiveModel, ProgressiveOptions, TrainingSet};
 use crate::counts::Counts;
 use crate::hierarchy::Taxonomy;
-use crate::hierarchy::pipeline::ScoreTable;
+use crate::hierarchy::pipeline::{Outcome, ScoreTable};
 use crate::threshold::ThresholdCurve;
 use crate::{Error, Progress, Result};
 
@@ -28,6 +28,9 @@ pub struct ProgressiveFit {
     pub without_documents: Vec<u32>,
     /// Nodes with documents that no threshold accepts rightly: never accepted either.
     pub untunable: Vec<u32>,
+    /// What thresholds get right and wrong over all pipelines, on held-out documents that they were not selected on
+    /// ([`judged_apart`](crate::hierarchy::pipeline::judged_apart)).
+    pub apart: Outcome,
     /// Held-out scores of the pipeline that was looked at closest: the deepest with most documents. For reports.
     pub example: Option<(u32, ScoreTable)>,
 }
@@ -78,6 +81,7 @@ pub fn fit(
     let untunable = |n: &u32| count(*n) > 0 && model.tuned(*n).is_none();
     Ok(ProgressiveFit {
         example: closest.map(|n| Ok::<_, Error>((n, scores.table(&model, n)?))).transpose()?,
+        apart: scores.apart(&model, progress)?,
         curves: scores.curves(&model)?,
         documents: taxonomy.nodes().map(|n| count(n) as u32).collect(),
         without_documents: documents.without_documents(),

@@ -6,7 +6,7 @@ use super::model::{ProgressiveMemory, Tuned};
 use super::{NodeDocuments, ProgressiveModel, ProgressiveOptions};
 use crate::classify::{Problem, Scored};
 use crate::counts::{Counts, CrossValidation};
-use crate::hierarchy::pipeline::{ScoreTable, select_all};
+use crate::hierarchy::pipeline::{Outcome, ScoreTable, judged_apart, select_all};
 use crate::threshold::{Calibration, CalibrationMethod, HeldOut};
 use crate::{Error, Progress, Result, Stoppable};
 
@@ -144,6 +144,32 @@ impl Scores {
             }
         }
         Ok(tuned)
+    }
+}
+
+impl Scores {
+    /// What thresholds get right and wrong on held-out documents that they were not selected on, over all pipelines.
+    pub(super) fn apart(&self, model: &ProgressiveModel, progress: &dyn Progress) -> Result<Outcome> {
+        let mut positives = vec![0usize; self.nodes];
+        self.truth.iter().flatten().for_each(|&n| positives[n as usize] += 1);
+        let wanted: Vec<u32> = model.taxonomy.nodes().filter(|&n| positives[n as usize] > 0).collect();
+        let options = &model.options;
+        progress.start("judging thresholds", Some(wanted.len() as u64));
+        let judged = wanted
+            .par_iter()
+            .map(|&node| {
+                if progress.cancelled() {
+                    return Err(Error::Interrupted);
+                }
+                let table = self.table(model, node)?;
+                let found = judged_apart(&table, options.method, &options.thresholds, options.least_utility, progress)?;
+                progress.add(1);
+                Ok(found)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        progress.finish();
+        let nothing = Outcome { true_positives: 0, false_positives: 0, false_negatives: 0 };
+        Ok(judged.into_iter().fold(nothing, Outcome::and))
     }
 }
 
