@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from conftest import ask, serving
 
@@ -54,12 +55,12 @@ def test_a_text_gets_its_label_and_the_words_that_decided(open_page, shots):
     words = {w.lower(): c for w, c in marked.evaluate_all("all => all.map(m => [m.textContent, m.className])")}
     for word in ["goalie", "puck", "skater", "penalty", "overtime"]:
         assert words.get(word, "").startswith("f"), words
-    assert page.locator("#reading").inner_text() == HOCKEY, "the text itself is unchanged"
+    expect(page.locator("#reading"), "the text itself is unchanged").to_have_text(HOCKEY, use_inner_text=True)
     page.screenshot(path=shots / "try-light.png", full_page=True)
     # Another label: its words, its threshold.
     page.locator("#scores button", has_text="trade/oil").click()
     page.get_by_text("Why trade/oil").wait_for()
-    assert page.locator("#threshold-title").inner_text() == "Threshold of trade/oil"
+    expect(page.locator("#threshold-title")).to_have_text("Threshold of trade/oil", use_inner_text=True)
     classes = page.locator("#reading mark").evaluate_all("all => all.map(m => m.className)")
     assert any(c.startswith("a") for c in classes), "words of another subject speak against it"
     write(page, OIL)
@@ -91,7 +92,7 @@ def test_the_slider_shows_what_a_threshold_does(open_page, server, shots):
     assert facts()[1:3] == [f"{100 * highest['precision']:.0f} %", f"{100 * highest['recall']:.0f} %"]
     assert facts() != before
     # The mark moved, and the label may be lost by it: the page says that this is the reader's doing.
-    assert page.locator("#scores button[aria-pressed=true] .bar b.yours").count() == 1
+    expect(page.locator("#scores button[aria-pressed=true] .bar b.yours")).to_have_count(1)
     page.keyboard.press("Home")
     lowest = curve[-1]
     assert facts()[2] == f"{100 * lowest['recall']:.0f} %"
@@ -99,21 +100,21 @@ def test_the_slider_shows_what_a_threshold_does(open_page, server, shots):
     page.screenshot(path=shots / "slider.png", full_page=True)
     page.get_by_role("button", name="Back to the model’s").click()
     assert facts() == before
-    assert page.locator(".yours").count() == 0
+    expect(page.locator(".yours")).to_have_count(0)
 
 
 def test_a_label_has_a_page(open_page, shots):
     page = open_page()
     page.get_by_role("tab", name="Labels").click()
     page.get_by_label("Find a label").fill("hock")
-    assert page.locator("#labels-count").inner_text() == "1 of 6 labels"
+    expect(page.locator("#labels-count")).to_have_text("1 of 6 labels", use_inner_text=True)
     page.get_by_role("button", name="sport/hockey").click()
     page.get_by_role("heading", name="sport/hockey").wait_for()
-    assert page.url.endswith("#/label/sport%2Fhockey?model=news")
+    expect(page).to_have_url(re.compile(r"#/label/sport%2Fhockey\?model=news$"))
     speaks_for = page.locator("#label-page .two > div").first
-    assert "puck" in speaks_for.inner_text()
-    assert page.locator("#label-page .fact", has_text="F1").first.is_visible()
-    assert page.locator("#label-page svg.curve").is_visible()
+    expect(speaks_for).to_contain_text("puck")
+    expect(page.locator("#label-page .fact", has_text="F1").first).to_be_visible()
+    expect(page.locator("#label-page svg.curve")).to_be_visible()
     page.screenshot(path=shots / "label.png", full_page=True)
     page.go_back()
     page.get_by_label("Find a label").wait_for()
@@ -131,7 +132,7 @@ def test_the_model_and_the_study_have_tabs(open_page, shots):
     page = open_page()
     page.get_by_role("tab", name="The model").click()
     page.get_by_text("training documents", exact=True).wait_for()
-    assert "svm" in page.locator("#model-page").inner_text()
+    expect(page.locator("#model-page")).to_contain_text("svm")
     page.screenshot(path=shots / "model.png", full_page=True)
     page.get_by_role("tab", name="Study").click()
     heading = page.frame_locator("#study").get_by_role("heading", name="Which words")
@@ -149,16 +150,16 @@ def test_a_taxonomy_lights_up(open_page, shots):
     page.locator('[data-label="sport/hockey"].end').wait_for()
     assert "lit" in page.locator('[role=treeitem][data-label="sport"]').get_attribute("class")
     assert page.locator('[role=treeitem][data-label="trade"]').get_attribute("class") in (None, "")
-    assert end.is_visible(), "the path is open"
+    expect(end, "the path is open").to_be_visible()
     page.screenshot(path=shots / "taxonomy.png", full_page=True)
     # By keyboard: to the root above, closed, opened again, down to a leaf, chosen.
     page.locator('[role=treeitem][data-label="sport"] > .node .name').click()
     page.keyboard.press("ArrowLeft")
     if end.is_visible():
         page.keyboard.press("ArrowLeft")
-    assert not end.is_visible()
+    expect(end).to_be_hidden()
     page.keyboard.press("ArrowRight")
-    assert end.is_visible()
+    expect(end).to_be_visible()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.get_by_text("Why sport/football").wait_for()
@@ -181,7 +182,8 @@ def test_with_the_keyboard_alone(open_page):
     while focused() != "tab-try":
         page.keyboard.press("Tab")
     page.keyboard.press("ArrowRight")
-    assert focused() == "tab-labels" and page.locator("#labels").is_visible()
+    assert focused() == "tab-labels"
+    expect(page.locator("#labels"), "the tab's part follows its address").to_be_visible()
     page.keyboard.press("End")
     assert focused() == "tab-study"
     page.keyboard.press("Home")
@@ -221,7 +223,7 @@ def test_any_text_is_only_text(open_page, shots, name, text):
     marked = page.locator("#reading mark").all_inner_texts()
     assert "puck" in marked and "goalie" in marked, "words are marked where they are"
     assert page.evaluate("window.hit") is None
-    assert page.locator("#reading script, #reading img, #reading b").count() == 0
+    expect(page.locator("#reading script, #reading img, #reading b")).to_have_count(0)
     page.screenshot(path=shots / f"text-{name}.png", full_page=True)
 
 
@@ -258,14 +260,14 @@ def test_errors_are_shown_where_they_happen(open_page, models):
         page.locator("#text-problem", has_text="larger than 2000 bytes").wait_for()
         write(page, HOCKEY)
         page.get_by_text("Why sport/hockey").wait_for()
-        assert page.locator("#text-problem").is_hidden()
+        expect(page.locator("#text-problem")).to_be_hidden()
         page.context.set_offline(True)
         write(page, OIL)
         page.locator("#scores-problem", has_text="cannot be reached").wait_for()
         page.context.set_offline(False)
         write(page, OIL + " ")
         page.get_by_text("Why trade/oil").wait_for()
-        assert page.locator("#scores-problem").is_hidden()
+        expect(page.locator("#scores-problem")).to_be_hidden()
 
 
 def test_a_token_is_asked_for(open_page, models, study):
@@ -314,6 +316,7 @@ def test_on_a_phone(open_page, shots, scheme):
     assert place("#text") < place("#scores") < place("#reading")
     for name in ["Labels", "The model", "Study"]:
         page.get_by_role("tab", name=name).tap()
+        expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
         page.wait_for_timeout(200)
         assert page.evaluate(fits), name
     page.get_by_role("tab", name="Labels").tap()
@@ -340,7 +343,7 @@ def test_long_names_do_not_break_the_page(open_page, shots, tmp_path):
         write(page, "puck wheat")
         page.locator("#reading mark").first.wait_for()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert page.locator("#scores").get_by_text('<b>bold</b> & "quoted"').is_visible()
+        expect(page.locator("#scores").get_by_text('<b>bold</b> & "quoted"')).to_be_visible()
         page.screenshot(path=shots / "phone-long-names.png", full_page=True)
         assert re.search(r"Why ", page.locator("#why-title").inner_text())
 
@@ -354,7 +357,7 @@ def test_examples_and_one_sentence(open_page, server, shots):
     assert 3 <= len(examples) <= 5
     page.screenshot(path=shots / "examples.png", full_page=True)
     page.locator(".example").first.click()
-    assert page.locator("#text").input_value() == examples[0]["texts"]["text"]
+    expect(page.locator("#text")).to_have_value(examples[0]["texts"]["text"])
     page.locator("#verdict", has_text=examples[0]["labels"][0]).wait_for()
 
 
@@ -385,12 +388,12 @@ def test_the_sum_and_a_word_struck_out(open_page, server, shots):
     bar = page.locator("#words [data-word]").first
     word = bar.get_attribute("data-word")
     bar.hover()
-    assert page.locator("#reading mark.same").first.inner_text().lower() == word
+    expect(page.locator("#reading mark.same").first).to_have_text(re.compile(f"^{word}$", re.IGNORECASE))
     page.screenshot(path=shots / "sum.png", full_page=True)
     bar.click()
     page.locator("#reading .struck").wait_for()
     assert page.locator("#reading .struck").inner_text().lower() == word
-    assert page.locator("#reading").inner_text() == HOCKEY, "it is still there to read"
+    expect(page.locator("#reading"), "it is still there to read").to_have_text(HOCKEY, use_inner_text=True)
     without = re.sub(rf"(?i)\b{word}\b", " " * len(word), HOCKEY)
     after = ask(f"{server}/v1/explain", {"model": "news", "text": without, "label": "sport/hockey"})["reasons"][0]["score"]
     page.wait_for_function("score => Math.abs(parseFloat(document.querySelector('#sum .strong b').textContent.replace('= ', '').replace('−', '-')) - score) < 0.01", arg=after)
@@ -409,7 +412,7 @@ def test_several_labels_in_one_text(open_page, shots):
     page.locator("#reading mark.l2").first.wait_for()
     colour = lambda word: page.locator("#reading mark", has_text=word).first.get_attribute("class")  # noqa: E731
     assert colour("puck") != colour("barrel") and colour("puck") == colour("goalie")
-    assert page.locator("#scores .dot").count() == 2
+    expect(page.locator("#scores .dot")).to_have_count(2)
     page.screenshot(path=shots / "overlaid.png", full_page=True)
     page.locator("#scores button").nth(3).click()
     page.locator("#words .row").first.wait_for()
@@ -419,7 +422,7 @@ def test_words_that_are_not_known_give_no_label(open_page):
     page = open_page()
     write(page, "zzzz qqqq xxyyzz")
     page.locator("#verdict", has_text="No label").wait_for()
-    assert page.locator("#scores .chip").count() == 0
+    expect(page.locator("#scores .chip")).to_have_count(0)
     assert all(width == 0 for width in page.locator("#scores .bar i").evaluate_all("all => all.map(i => i.offsetWidth)"))
 
 
@@ -437,7 +440,7 @@ def test_addresses_hold_model_label_and_text(open_page, server):
     page = open_page(path="/#/try?model=tree&label=trade%2Foil&text=" + OIL.replace(" ", "+").replace(";", "%3B"))
     page.get_by_text("Why trade/oil").wait_for()
     assert page.locator("#model").input_value() == "tree" and page.locator("#text").input_value() == OIL
-    assert "text=" not in page.url, "a text stays in the address only where somebody asks for it"
+    expect(page, "a text stays in the address only where somebody asks for it").not_to_have_url(re.compile("text="))
     page.locator("#model").select_option("news")
     page.wait_for_function("location.hash.includes('model=news')")
     for odd in ["/#/label/%E0%A4", "/#/nowhere/at/all", "/#/?x=%zz", "/#/label/"]:
@@ -496,7 +499,7 @@ def test_a_table_is_dropped(open_page, shots, name, content):
     assert "no word is known" in rows.nth(2).inner_text()
     page.locator("#batch-table th button", has_text="Labels").click()
     page.locator("#batch-table th button", has_text="Labels").click()
-    assert "trade/oil" in rows.nth(0).inner_text(), "sorted, downwards"
+    expect(rows.nth(0), "sorted, downwards").to_contain_text("trade/oil")
     page.screenshot(path=shots / f"table-{name}.png", full_page=True)
     with page.expect_download() as download:
         page.get_by_role("button", name="Download CSV").click()
@@ -524,9 +527,9 @@ def test_two_models_side_by_side(open_page, shots):
     write(page, HOCKEY)
     page.locator("#beside button").first.wait_for()
     page.locator("#beside-verdict", has_text="Both say the same").wait_for()
-    assert page.locator("#beside-title").inner_text() == "Labels by neighbours"
+    expect(page.locator("#beside-title")).to_have_text("Labels by neighbours", use_inner_text=True)
     page.screenshot(path=shots / "beside.png", full_page=True)
-    assert "beside=neighbours" in page.url
+    expect(page).to_have_url(re.compile("beside=neighbours"))
 
 
 def test_branches_close_and_can_be_found(open_page):
@@ -551,7 +554,7 @@ def test_the_model_tells_what_it_mistakes(open_page, tmp_path, shots):
         details = ask(f"{address}/v1/model")
         assert page.locator("#model-page circle.dot").count() == len(details["frontier"]) > 2
         if details["confusions"]:
-            assert page.locator("#confusions tbody tr").count() == len(details["confusions"])
+            expect(page.locator("#confusions tbody tr")).to_have_count(len(details["confusions"]))
         page.get_by_text("What these names mean").click()
         assert page.locator(".glossary li").count() >= 2
         page.screenshot(path=shots / "model-chosen.png", full_page=True)
@@ -606,8 +609,8 @@ def test_a_deep_taxonomy_of_long_names_stays_readable(open_page, shots, tmp_path
             note = page.locator("#scores-note").inner_text()
             if model == "best":
                 assert "No threshold decides here" in note
-                assert page.locator("#scores .stop").count() == 0 and page.locator("#scores .bar b").count() == 0
-            assert page.locator("#scores .code").first.is_visible(), "codes stand beside names"
+                expect(page.locator("#scores .stop, #scores .bar b")).to_have_count(0)
+            expect(page.locator("#scores .code").first, "codes stand beside names").to_be_visible()
             page.screenshot(path=shots / f"long-taxonomy-{model}.png", full_page=True)
 
 
