@@ -37,10 +37,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(mut args: Args, global: &Global) -> anyhow::Result<()> {
-    let output = match args.output.or_else(|| args.paths.pop().filter(|_| !args.paths.is_empty())) {
-        Some(output) => output,
-        None => bail!("what is to be written? tamis convert corpus.csv corpus.jsonl"),
-    };
+    let output = args.output.or_else(|| args.paths.pop().filter(|_| !args.paths.is_empty()));
+    let Some(output) = output else { bail!("what is to be written? tamis convert corpus.csv corpus.jsonl") };
     let options = WriteOptions {
         to: args.to,
         label_separator: args.to_separator,

@@ -15,7 +15,7 @@ use crate::{Error, Result};
 pub struct Trial {
     /// Documents it was tried on.
     pub documents: usize,
-    /// Folds they were parted into.
+    /// Folds it was tried in; fewer than the others were where it fell too far behind them.
     pub folds: usize,
     /// Terms expression.
     pub terms: String,
@@ -81,6 +81,33 @@ named! {
     }
 }
 
+impl Stage {
+    /// How far behind the best, on so many documents that were held out, a candidate has no hope left. Two candidates differ on about one
+    /// document in twenty, so that their difference has a standard error of about √(0.05 / n); two and a half of these are allowed. On few
+    /// documents, weightings by class lag behind what they are worth on all.
+    pub(super) fn margin(self, tested: usize) -> f64 {
+        let chance = 2.5 * (0.05 / tested.max(1) as f64).sqrt();
+        match self {
+            Self::Choosing => chance.max(HOPELESS),
+            Self::Comparing | Self::Walking | Self::Cost => chance,
+        }
+    }
+}
+
+/// R-precision behind the best at which few documents settle that a weighting is not worth another look.
+pub(super) const HOPELESS: f64 = 0.03;
+
+/// Numbers of trials, best first; one trial a candidate. Who dropped out stands behind those who ran to the end.
+pub(super) fn best_of_all(trials: &[Trial]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..trials.len()).collect();
+    order.sort_by(|&a, &b| before(&trials[a], &trials[b]).then(a.cmp(&b)));
+    order
+}
+
+fn before(a: &Trial, b: &Trial) -> std::cmp::Ordering {
+    b.folds.cmp(&a.folds).then(b.mean.total_cmp(&a.mean))
+}
+
 /// One heat of a search, before it is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeatPlan {
@@ -115,11 +142,12 @@ pub struct SearchPlan {
 
 /// How the last candidates did against each other, on the same folds.
 pub(super) fn rivals(compared: &mut [Trial]) -> Option<String> {
-    compared.sort_by(|a, b| b.mean.total_cmp(&a.mean));
-    let [first, _, ..] = compared else { return None };
+    compared.sort_by(before);
+    let [first, _, ..] = &*compared else { return None };
     let how = format!("On all terms, in {} folds of {} documents", first.folds, first.documents);
     let each = |t: &Trial| format!("{} on {} reached {:.4}", t.classifier, t.terms, t.mean);
-    let reached: Vec<String> = compared.iter().take(3).map(each).collect();
+    let to_the_end = compared.iter().filter(|t| t.folds == first.folds);
+    let reached: Vec<String> = to_the_end.take(3).map(each).collect();
     Some(format!("{how}: {}.", reached.join("; ")))
 }
 

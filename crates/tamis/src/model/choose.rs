@@ -10,7 +10,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::choice::{Choice, HeatPlan, SearchPlan, Stage, Trial, decide, rivals};
+use super::choice::{Choice, HOPELESS, HeatPlan, SearchPlan, Stage, Trial, best_of_all, decide, rivals};
 use super::heat::{Candidate, Heat, View};
 use crate::classify::{ClassifierSpec, SvmOptions, TreeOptions, Vectors, Weighting};
 use crate::counts::Counts;
@@ -440,13 +440,6 @@ fn best_of(candidates: &[Candidate], trials: &[Trial], most: usize) -> Vec<Candi
     order.into_iter().map(|at| candidates[at].clone()).collect()
 }
 
-/// Numbers of trials, best first; one trial a candidate.
-fn best_of_all(trials: &[Trial]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..trials.len()).collect();
-    order.sort_by(|&a, &b| trials[b].mean.total_cmp(&trials[a].mean).then(a.cmp(&b)));
-    order
-}
-
 /// How a candidate weighs terms, whatever blocks they are of; nothing where it has its own way.
 fn weighting(candidate: &Candidate) -> Option<Vectors> {
     match &candidate.classifier {
@@ -462,12 +455,11 @@ fn weighting(candidate: &Candidate) -> Option<Vectors> {
 /// that is not hopeless. Weightings by class need documents to be learned from: what comes fourth on 3,000 of them may be first on
 /// all.
 fn finalists(candidates: &[Candidate], trials: &[Trial], most: usize, few: bool) -> Vec<Candidate> {
-    const HOPELESS: f64 = 0.03;
     let mut chosen = best_of(candidates, trials, most);
     if few {
         let ranked = best_of_all(trials);
-        let best = ranked.first().map_or(0.0, |&at| trials[at].mean);
-        for at in ranked {
+        let (best, folds) = ranked.first().map_or((0.0, 0), |&at| (trials[at].mean, trials[at].folds));
+        for at in ranked.into_iter().filter(|&at| trials[at].folds == folds) {
             let new = chosen.iter().all(|other| weighting(other) != weighting(&candidates[at]));
             if new && trials[at].mean > best - HOPELESS {
                 chosen.push(candidates[at].clone());

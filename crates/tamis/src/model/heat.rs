@@ -90,6 +90,8 @@ impl Heat<'_> {
         let folds = self.folds();
         let groups = paths(candidates, sizes.len());
         let steps = (candidates.len() * selectors.len()) as u64;
+        let mut running = vec![true; candidates.len()];
+        let mut tested = 0;
         folds.run(stage.name(), steps, progress, |_, Split { train, test }| {
             let task = Task { counts, train, test };
             let table = Contingency::of_rows(counts, train);
@@ -98,21 +100,30 @@ impl Heat<'_> {
                     if progress.cancelled() {
                         return Err(Error::Interrupted);
                     }
+                    let group: Vec<usize> = group.iter().copied().filter(|&c| running[c]).collect();
+                    if group.is_empty() {
+                        continue;
+                    }
                     let terms = self.views[candidates[group[0]].view].terms(ranking.terms());
-                    for &c in group {
+                    for &c in &group {
                         longest[c][s] = terms.len().max(longest[c][s]);
                     }
                     // Sizes beyond the terms are all the same size, and are walked once.
                     let mut real: Vec<usize> = sizes.iter().map(|&size| size.min(terms.len())).collect();
                     real.dedup();
                     let prefixes = Prefixes { terms, sizes: real };
-                    for (&c, found) in group.iter().zip(found(candidates, group, task, &prefixes, progress)?) {
+                    for (&c, found) in group.iter().zip(found(candidates, &group, task, &prefixes, progress)?) {
                         for (at, all) in values[c][s].iter_mut().enumerate() {
                             all.extend(found.get(at).or(found.last()));
                         }
                     }
                     progress.add(group.len() as u64);
                 }
+            }
+            tested += test.len();
+            if let ([_], [_]) = (selectors, sizes) {
+                let reached: Vec<&[f64]> = values.iter().map(|of| of[0][0].as_slice()).collect();
+                drop_out(&mut running, &reached, stage.margin(tested));
             }
             Ok(())
         })?;
@@ -128,7 +139,7 @@ impl Heat<'_> {
                     let (mean, error) = mean_and_error(&values[c][s][at]);
                     trials.push(Trial {
                         documents: self.rows.len(),
-                        folds: self.folds,
+                        folds: values[c][s][at].len(),
                         terms: self.views[candidate.view].text.to_string(),
                         classifier: candidate.classifier.clone(),
                         selector: selector.to_string(),
@@ -144,9 +155,36 @@ impl Heat<'_> {
     }
 }
 
+/// Who is too far behind the best after some folds takes no part in the rest.
+fn drop_out(running: &mut [bool], reached: &[&[f64]], margin: f64) {
+    let mean = |c: usize| mean_and_error(reached[c]).0;
+    let best = (0..running.len()).filter(|&c| running[c]).map(mean).fold(f64::NEG_INFINITY, f64::max);
+    for c in 0..running.len() {
+        running[c] = running[c] && mean(c) >= best - margin;
+    }
+}
+
 fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
     (mean, (variance / n).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_falls_behind_drops_out_and_stays_out() {
+        let mut running = vec![true; 3];
+        drop_out(&mut running, &[&[0.9], &[0.86], &[0.895]], 0.01);
+        assert_eq!(running, [true, false, true]);
+        // The mean over folds counts, and nobody comes back.
+        drop_out(&mut running, &[&[0.9, 0.8], &[0.86], &[0.895, 0.83]], 0.01);
+        assert_eq!(running, [false, false, true]);
+        // More documents allow less.
+        assert!(Stage::Comparing.margin(10_000) < Stage::Comparing.margin(100));
+        assert!(Stage::Choosing.margin(10_000) > Stage::Comparing.margin(10_000));
+    }
 }
