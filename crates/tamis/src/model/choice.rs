@@ -15,7 +15,7 @@ use crate::{Error, Result};
 pub struct Trial {
     /// Documents it was tried on.
     pub documents: usize,
-    /// Folds they were parted into.
+    /// Folds it was tried on; where one is enough, 1.
     pub folds: usize,
     /// Terms expression.
     pub terms: String,
@@ -117,7 +117,10 @@ pub struct SearchPlan {
 pub(super) fn rivals(compared: &mut [Trial]) -> Option<String> {
     compared.sort_by(|a, b| b.mean.total_cmp(&a.mean));
     let [first, _, ..] = compared else { return None };
-    let how = format!("On all terms, in {} folds of {} documents", first.folds, first.documents);
+    let how = match first.folds {
+        1 => format!("On all terms, on a part held out of {} documents", first.documents),
+        folds => format!("On all terms, in {folds} folds of {} documents", first.documents),
+    };
     let each = |t: &Trial| format!("{} on {} reached {:.4}", t.classifier, t.terms, t.mean);
     let reached: Vec<String> = compared.iter().take(3).map(each).collect();
     Some(format!("{how}: {}.", reached.join("; ")))
@@ -160,6 +163,8 @@ pub(super) fn decide(
         best.error,
         if validated {
             "on the validation part, trained on".to_owned()
+        } else if best.folds == 1 {
+            "on a part held out of".to_owned()
         } else {
             format!("in {}-fold cross-validation on", best.folds)
         },

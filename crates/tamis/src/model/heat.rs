@@ -23,6 +23,8 @@ pub(super) struct Heat<'a> {
     pub(super) counts: &'a Counts,
     pub(super) rows: Vec<usize>,
     pub(super) folds: usize,
+    /// Whether one of the folds is enough.
+    pub(super) alone: bool,
     pub(super) seed: u64,
     pub(super) views: &'a [View],
 }
@@ -90,7 +92,12 @@ impl Heat<'_> {
         let folds = self.folds();
         let groups = paths(candidates, sizes.len());
         let steps = (candidates.len() * selectors.len()) as u64;
-        folds.run(stage.name(), steps, progress, |_, Split { train, test }| {
+        let mut held_out = 0;
+        folds.run(stage.name(), steps, progress, |fold, Split { train, test }| {
+            if self.alone && fold > 0 {
+                return Ok(());
+            }
+            held_out += test.len();
             let task = Task { counts, train, test };
             let table = Contingency::of_rows(counts, train);
             for (s, ranking) in rank_all(selectors, &table)?.iter().enumerate() {
@@ -125,10 +132,10 @@ impl Heat<'_> {
                     if sizes.len() > 1 && size != usize::MAX && size >= most {
                         continue;
                     }
-                    let (mean, error) = mean_and_error(&values[c][s][at]);
+                    let (mean, error) = mean_and_error(&values[c][s][at], held_out);
                     trials.push(Trial {
                         documents: self.rows.len(),
-                        folds: self.folds,
+                        folds: values[c][s][at].len(),
                         terms: self.views[candidate.view].text.to_string(),
                         classifier: candidate.classifier.clone(),
                         selector: selector.to_string(),
@@ -144,9 +151,27 @@ impl Heat<'_> {
     }
 }
 
-fn mean_and_error(values: &[f64]) -> (f64, f64) {
+/// The mean over folds and its standard error. Of one fold alone, an upper bound of the error: numbers between 0 and 1 with mean *m* vary by
+/// at most *m*(1 − *m*).
+fn mean_and_error(values: &[f64], held_out: usize) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
+    if values.len() == 1 {
+        return (mean, (mean * (1.0 - mean) / held_out.max(1) as f64).sqrt());
+    }
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
     (mean, (variance / n).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_fold_has_an_error_too() {
+        let (mean, error) = mean_and_error(&[0.8], 400);
+        assert_eq!((mean, error), (0.8, 0.02));
+        let (mean, error) = mean_and_error(&[0.7, 0.9], 400);
+        assert!((mean - 0.8).abs() < 1e-12 && (error - 0.1).abs() < 1e-12);
+    }
 }
