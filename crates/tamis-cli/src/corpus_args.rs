@@ -10,7 +10,7 @@ use tamis::corpus::{
     ReutersSplit, ReviewLabels, Unused, Values,
 };
 use tamis::counts::{Contingency, CountOptions, CountReport, Counted, Counts, Vocabulary};
-use tamis::terms::{Digits, Html, StopWords, TextChoices, TextOptions, Words};
+use tamis::terms::{Block, Digits, Html, StopWords, TextChoices, TextOptions, Unit, Words};
 
 use crate::global::Global;
 use crate::output::flags;
@@ -229,7 +229,8 @@ pub(crate) struct TextArgs {
     /// HTML in texts: keep, or strip, which takes tags off and reads entities. A model does the same when it labels.
     #[arg(long, value_name = "keep|strip", value_parser = str::parse::<Html>)]
     html: Option<Html>,
-    /// Count only the terms of this file, one in each line.
+    /// Count only the terms of this file, one in each line, as they are shown: `new york`, and where there are several blocks of
+    /// terms `title:york` or `‹yor›`; a word without its block is meant in all of them. The terms are then as many words long as the longest of the list, unless said otherwise.
     #[arg(long, value_name = "FILE")]
     vocabulary: Option<PathBuf>,
     /// Leave out terms that occur in fewer documents to learn from, before they take memory.
@@ -273,21 +274,36 @@ impl TextArgs {
         bytes: usize,
         decide: impl FnOnce(&TextChoices, &Glance) -> tamis::Result<TextOptions>,
     ) -> anyhow::Result<Counting> {
-        let vocabulary = self.vocabulary.as_ref().map(|file| -> anyhow::Result<_> {
-            let lines = tamis::whole::read_text(file, "a vocabulary", tamis::whole::MAX_WORDS)?;
-            Ok(Arc::new(Vocabulary::new(lines.lines().map(str::trim).filter(|l| !l.is_empty()))))
-        });
-        let (vocabulary, choices) = (vocabulary.transpose()?, self.choices());
+        let words = self.vocabulary.as_ref().map(|file| self::words(file)).transpose()?;
+        let mut choices = self.choices();
+        if let (Some(words), None, None, None) = (&words, &choices.terms, choices.ngrams, choices.char_ngrams) {
+            // Whoever names the terms has said what they are: as many words as the longest of them has.
+            let longest = words.iter().map(|word| word.split_whitespace().count()).max();
+            choices.ngrams = longest.map(|n| n.clamp(1, Block::longest(Unit::Words)));
+        }
         // Which fields are read does not depend on the language.
         let fields = TextChoices { language: choices.language.clone().filter(|l| l != "auto"), ..choices.clone() };
         let source = corpus.batches_for(&fields.options()?)?;
         let (source, glance) = if bytes == 0 { Glance::of(source)? } else { Glance::measured(source, bytes)? };
         let text = decide(&choices, &glance)?;
-        if choices.wants_language() {
-            tracing::warn!("the language was recognised: terms are {text}");
+        if let Some(language) = choices.language_of(&glance)? {
+            let changed = text.blocks().iter().any(|block| block.stem.is_some() || block.stop.is_some());
+            let remark = if changed { "" } else { ", for which there are neither stop words nor a stemmer" };
+            tracing::warn!("the documents are {language}{remark}: terms are {text}");
         }
+        let vocabulary = words.map(|words| Arc::new(Vocabulary::new(words.iter().flat_map(|word| text.meant(word)))));
         Ok(Counting { source, options: CountOptions { text, memory: self.memory, vocabulary, min_df: self.min_df } })
     }
+}
+
+/// The words of a list, one in each line.
+fn words(file: &Path) -> anyhow::Result<Vec<String>> {
+    let text = tamis::whole::read_text(file, "a vocabulary", tamis::whole::MAX_WORDS)?;
+    let words: Vec<String> = text.lines().map(str::trim).filter(|l| !l.is_empty()).map(str::to_owned).collect();
+    if words.is_empty() {
+        bail!("{}: no term; a vocabulary has one in each line", file.display());
+    }
+    Ok(words)
 }
 
 /// A corpus about to be counted, and how.
@@ -350,6 +366,15 @@ pub(crate) fn counts(corpus: &Corpus, counting: Counting, global: &Global) -> an
     tell(&report);
     if counts.is_empty() {
         return Err(corpus.no_documents(&report.skipped).into());
+    }
+    if let Some(given) = counting.options.vocabulary.filter(|_| counts.matrix.entries() == 0) {
+        let some: Vec<_> = given.iter().take(3).map(|term| counting.options.text.shown(term)).collect();
+        bail!(
+            "no document has any of the {} terms of the vocabulary ({} …); terms are {}: `tamis rank` shows how they are written",
+            given.len(),
+            some.join(", "),
+            counting.options.text
+        );
     }
     Ok(counts)
 }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use tamis::corpus::{Format, WriteOptions, Writer};
+use anyhow::bail;
+use tamis::corpus::{Corpus, Format, WriteOptions, Writer};
+use tamis::terms::TextOptions;
 
 use crate::corpus_args::{ReadArgs, keep_apart, open, reading};
 use crate::global::Global;
@@ -13,8 +15,11 @@ use crate::output::{flags, grouped};
 pub(crate) struct Args {
     /// Files or folders of one corpus, `-` for standard input, or `synth:…`; then the file or folder to write
     /// (`-`: standard output).
-    #[arg(required = true, num_args = 2.., value_names = ["IN", "OUT"])]
+    #[arg(required = true, num_args = 1.., value_names = ["IN", "OUT"])]
     paths: Vec<PathBuf>,
+    /// The file or folder to write, instead of OUT.
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     read: ReadArgs,
     /// Format to write; told from the ending when not given.
@@ -32,7 +37,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(mut args: Args, global: &Global) -> anyhow::Result<()> {
-    let output = args.paths.pop().unwrap_or_default();
+    let output = match args.output.or_else(|| args.paths.pop().filter(|_| !args.paths.is_empty())) {
+        Some(output) => output,
+        None => bail!("what is to be written? tamis convert corpus.csv corpus.jsonl"),
+    };
     let options = WriteOptions {
         to: args.to,
         label_separator: args.to_separator,
@@ -48,8 +56,17 @@ pub(crate) fn run(mut args: Args, global: &Global) -> anyhow::Result<()> {
     }
     // Not inside the message, which is made only when somebody wants to see it.
     let written = writer.finish()?;
+    say_left_out(&corpus, &reading(&options.fields)?);
     tracing::info!("{} documents written", grouped(written));
     Ok(())
+}
+
+/// Says which fields or columns of a corpus are not among what was written.
+pub(crate) fn say_left_out(corpus: &Corpus, read: &TextOptions) {
+    let left_out = corpus.left_out(read);
+    if !left_out.is_empty() {
+        tracing::warn!("not written: {}; name those that are texts with --fields", left_out.join(", "));
+    }
 }
 
 /// A file, a folder, or standard output for `-`.

@@ -1,8 +1,10 @@
 //! `tamis explain`: why a label, in words.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use serde_json::json;
 use tamis::corpus::{Body, Document, Format as CorpusFormat, Which};
 use tamis::model::{How, Model, Span, WhyAsked, marked};
@@ -23,6 +25,9 @@ pub(crate) struct Args {
     /// model itself is explained.
     #[arg(value_name = "DOC")]
     document: Option<PathBuf>,
+    /// The text itself, instead of DOC.
+    #[arg(long, value_name = "TEXT", conflicts_with = "document")]
+    text: Option<String>,
     /// The document of a corpus by its id.
     #[arg(long, value_name = "ID", requires = "document", conflicts_with = "number")]
     id: Option<String>,
@@ -48,20 +53,34 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let model = Model::read(&args.model)?;
     let label = args.label.as_ref().map(|name| model.find_label(name)).transpose()?;
-    match &args.document {
-        Some(path) => document(&model, path, label, &args, global),
-        None => whole(&model, label, &args, global),
+    match (&args.document, &args.text) {
+        (Some(path), _) => {
+            let Document { id, body, .. } = chosen(&model, path, &args, global)?;
+            let id = (args.id.is_some() || args.number.is_some()).then_some(id);
+            document(&model, id, body, path, label, &args, global)
+        }
+        (None, Some(text)) => {
+            let body = Body::Text(text.clone().into());
+            document(&model, None, body, Path::new("--text"), label, &args, global)
+        }
+        (None, None) => whole(&model, label, &args, global),
     }
 }
 
 /// Why a document has its labels.
-fn document(model: &Model, path: &Path, label: Option<u32>, args: &Args, global: &Global) -> anyhow::Result<()> {
-    let Document { id, body, .. } = chosen(model, path, args, global)?;
+fn document(
+    model: &Model,
+    id: Option<Cow<'_, str>>,
+    body: Body<'_>,
+    path: &Path,
+    label: Option<u32>,
+    args: &Args,
+    global: &Global,
+) -> anyhow::Result<()> {
     let body = match body {
         Body::Text(text) if model.text.has_fields() => fields(model, &text, path)?,
         body => body,
     };
-    let id = (args.id.is_some() || args.number.is_some()).then_some(id);
     let how = How {
         reasons: Some(WhyAsked { label, top: args.top, spans: args.spans || args.format == Format::Table }),
         ..How::default()
@@ -145,6 +164,10 @@ fn chosen(model: &Model, path: &Path, args: &Args, global: &Global) -> anyhow::R
         && !path.to_string_lossy().starts_with("synth:");
     if options.from.is_none() && is_text {
         options.from = Some(CorpusFormat::Text);
+    }
+    if is_text && path != Path::new("-") && !path.exists() {
+        let (name, model) = (path.display(), args.model.display());
+        bail!("{name}: no such file; for a text itself: tamis explain {model} --text '…'");
     }
     let corpus = tamis::corpus::open(&[path.to_owned()], &options)?;
     // A text that is an object with fields is taken apart by whoever asked.

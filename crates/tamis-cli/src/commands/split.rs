@@ -6,7 +6,7 @@ use anyhow::bail;
 use tamis::corpus::{Document, Part, WriteOptions};
 use tamis::counts::{CountOptions, PartBy, Parting, Vocabulary};
 
-use super::convert::create;
+use super::convert::{create, say_left_out};
 use crate::corpus_args::{CorpusArgs, keep_apart, reading};
 use crate::global::Global;
 use crate::output::{Format, Rows, flags, grouped, print_rows};
@@ -112,6 +112,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     for writer in writers {
         writer.finish()?;
     }
+    say_left_out(&corpus, &options.text);
     let mut rows = Rows::new(["part", "documents", "labels", "file"]);
     for part in [Part::Train, Part::Validation, Part::Test] {
         let of_part: Vec<usize> = (0..parts.len()).filter(|&row| parts[row] == part).collect();

@@ -75,6 +75,11 @@ impl Csv {
         Ok(csv)
     }
 
+    /// Names of the columns.
+    pub(super) fn header(&self) -> &[String] {
+        &self.header
+    }
+
     fn document<'r>(&self, line: u64, record: &'r ByteRecord) -> Result<Document<'r>> {
         let error = |reason: String| self.context.error(line, reason);
         if record.len() != self.header.len() {

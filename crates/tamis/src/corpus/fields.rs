@@ -83,7 +83,13 @@ impl Fields {
 
     /// The named texts other than the running text.
     fn named(&self) -> impl Iterator<Item = Role> {
-        self.texts.iter().enumerate().filter(|(_, name)| *name != TEXT_FIELD).map(|(at, _)| Role::Field(at))
+        let other = |name: &str| name != TEXT_FIELD && Some(name) != self.named_text();
+        self.texts.iter().enumerate().filter(move |(_, name)| other(name)).map(|(at, _)| Role::Field(at))
+    }
+
+    /// The name of the running text's field, where a block of terms reads it by that name and another without.
+    fn named_text(&self) -> Option<&str> {
+        self.text.as_deref().filter(|name| self.reads(Role::Text) && self.texts.iter().any(|text| text == name))
     }
 
     /// Whether a field is needed: where texts are named, no other one is read.
@@ -101,9 +107,10 @@ impl Fields {
         if self.texts.is_empty() {
             return text.map(Body::Text);
         }
+        let again = self.named_text().zip(text.clone()).map(|(name, text)| (Cow::Owned(name.to_owned()), text));
         let text = text.map(|text| (Cow::Borrowed(TEXT_FIELD), text));
         let named = named.into_iter().map(|(at, text)| (Cow::Owned(self.texts[at].clone()), text));
-        Some(Body::Fields(text.into_iter().chain(named).collect()))
+        Some(Body::Fields(text.into_iter().chain(again).chain(named).collect()))
     }
 
     /// The names to look for, by role.

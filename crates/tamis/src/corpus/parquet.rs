@@ -74,6 +74,11 @@ impl Rows {
         guarded(begin).unwrap_or_else(|panic| Err(not_whole(&context.path, &panic)))
     }
 
+    /// Names of all columns of the file.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.metadata.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
     fn begin(context: &FileContext, options: &ReadOptions, file: File, whole: bool) -> Result<Self> {
         let path = &context.path;
         // Without the Arrow schema that writers embed, every string is a plain string: no dictionaries, no views.

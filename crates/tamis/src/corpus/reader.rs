@@ -214,12 +214,28 @@ impl Corpus {
         Error::malformed_file(self.path(), format!("no document has a label; {hint}"))
     }
 
-    /// The same where documents have named fields: those of the first ones are listed.
-    fn no_labels_field(&self) -> Error {
-        let seen = match &self.origin {
+    /// Fields or columns of the first documents, once they were read; none where documents have no names for what they hold.
+    fn seen(&self) -> Vec<String> {
+        match &self.origin {
             Origin::Files { files, .. } => files.keys.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             Origin::BuiltIn { .. } => Vec::new(),
-        };
+        }
+    }
+
+    /// Those of them that documents for such terms do not hold, so that they are lost where documents are written again.
+    pub fn left_out(&self, text: &TextOptions) -> Vec<String> {
+        let Origin::Files { files, .. } = &self.origin else { return Vec::new() };
+        let mut fields = files.options.fields.clone();
+        fields.texts =
+            if text.has_fields() { text.fields().into_iter().map(str::to_owned).collect() } else { Vec::new() };
+        let read = fields.names();
+        let is_read = |key: &String| read.iter().any(|(name, _)| name.eq_ignore_ascii_case(key));
+        self.seen().into_iter().filter(|key| !is_read(key)).collect()
+    }
+
+    /// The same where documents have named fields: those of the first ones are listed.
+    fn no_labels_field(&self) -> Error {
+        let seen = self.seen();
         let fields = if seen.is_empty() { String::new() } else { format!("; the fields are {}", some(&seen)) };
         let reason = format!("no document has a label; name their field with the option `labels_field`{fields}");
         Error::malformed_file(self.path(), reason)
@@ -328,7 +344,14 @@ fn look_at_keys(shared: &Shared, file: &FileContext, block: &[u8], keys: &mut Ve
     }
     here.retain(|key| !keys.contains(key));
     keys.append(&mut here);
-    shared.keys.lock().unwrap_or_else(PoisonError::into_inner).clone_from(keys);
+    shared.note(keys);
+}
+
+impl Shared {
+    /// Keeps the names of what documents hold.
+    fn note(&self, keys: &[String]) {
+        keys.clone_into(&mut self.keys.lock().unwrap_or_else(PoisonError::into_inner));
+    }
 }
 
 fn begin(shared: &Shared, file: &FileContext, once: Option<Source>) -> Result<Current> {
@@ -349,7 +372,11 @@ fn begin(shared: &Shared, file: &FileContext, once: Option<Source>) -> Result<Cu
     };
     if shared.format == Format::Parquet {
         #[cfg(feature = "parquet")]
-        return super::parquet::Rows::open(file, options).map(Current::Parquet);
+        {
+            let rows = super::parquet::Rows::open(file, options)?;
+            shared.note(&rows.names());
+            return Ok(Current::Parquet(rows));
+        }
         #[cfg(not(feature = "parquet"))]
         {
             let reason =
@@ -369,7 +396,11 @@ fn begin(shared: &Shared, file: &FileContext, once: Option<Source>) -> Result<Cu
 fn parser_of(shared: &Shared, file: FileContext, dialect: Dialect, first: &mut Block) -> Result<Arc<dyn Parse>> {
     let options = &shared.options;
     Ok(match shared.format {
-        Format::Csv | Format::Tsv => Arc::new(Csv::new(file, dialect, options, first)?),
+        Format::Csv | Format::Tsv => {
+            let csv = Csv::new(file, dialect, options, first)?;
+            shared.note(csv.header());
+            Arc::new(csv)
+        }
         Format::Text => Arc::new(WholeText(file)),
         Format::Lines => Arc::new(Lines(TextLines(file))),
         Format::Reuters => Arc::new(Reuters::new(file, options.reuters)),

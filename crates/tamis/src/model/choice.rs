@@ -105,7 +105,7 @@ pub struct SearchPlan {
     pub heats: Vec<HeatPlan>,
     /// Terms that compete.
     pub terms: Vec<String>,
-    /// Classifiers that compete on each of them.
+    /// Classifiers that compete on them; not each suits every kind of terms.
     pub classifiers: Vec<ClassifierSpec>,
     /// Selectors that are walked along.
     pub selectors: Vec<String>,

@@ -185,6 +185,17 @@ impl<'a> Search<'a> {
         Ok(Self { counts, options, sample, views, candidates, fixed, sizes, walking, validated, vast })
     }
 
+    /// The classifiers that compete, on whatever terms.
+    fn classifiers(&self) -> Vec<ClassifierSpec> {
+        let mut distinct: Vec<ClassifierSpec> = Vec::new();
+        for Candidate { classifier, .. } in &self.candidates {
+            if !distinct.contains(classifier) {
+                distinct.push(classifier.clone());
+            }
+        }
+        distinct
+    }
+
     /// Folds of the heats that decide. The fewer documents there are, the more their draw weighs, and the cheaper folds are; with
     /// many labels each fold trains many classifiers, on documents enough.
     fn finals(&self) -> usize {
@@ -391,7 +402,7 @@ pub fn plan(counts: &Counts, rows: &[usize], options: &ChooseOptions) -> Result<
     Ok(SearchPlan {
         heats,
         terms: search.views.iter().map(|view| view.text.to_string()).collect(),
-        classifiers: options.classifiers.clone(),
+        classifiers: search.classifiers(),
         selectors: search.walking.iter().map(ToString::to_string).collect(),
         seconds,
     })

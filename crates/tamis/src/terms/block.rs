@@ -117,7 +117,7 @@ impl Block {
     }
 
     /// Most words or characters in an n-gram.
-    pub(super) const fn longest(unit: Unit) -> usize {
+    pub const fn longest(unit: Unit) -> usize {
         match unit {
             Unit::Words => 8,
             Unit::Chars => 16,

@@ -113,10 +113,9 @@ impl Parser<'_> {
         let unit: Unit = name.parse().map_err(|e: Error| self.error_at(start, e.to_string()))?;
         let mut block = Block { field, ..base(unit) };
         if self.eat('(') && !self.eat(')') {
-            let mut first = true;
+            let mut said = Vec::new();
             loop {
-                self.part(&mut block, first)?;
-                first = false;
+                self.part(&mut block, &mut said)?;
                 if !self.eat(',') {
                     break;
                 }
@@ -125,18 +124,24 @@ impl Parser<'_> {
                 return Err(self.error(format!("expected ',' and an option, or ')' to end {unit}")));
             }
         }
+        if block.min_length > block.max_length {
+            let said = format!("min={} is above max={}", block.min_length, length(block.max_length));
+            return Err(self.error_at(start, said));
+        }
         block.validate().map_err(|e| self.error_at(start, e.to_string()))?;
         Ok(block)
     }
 
-    fn part(&mut self, block: &mut Block, first: bool) -> Result<()> {
+    /// A range or an option; `said` are those before it.
+    fn part(&mut self, block: &mut Block, said: &mut Vec<String>) -> Result<()> {
         self.blanks();
         let start = self.at;
         let option = self.name()?;
         if option.starts_with(|c: char| c.is_ascii_digit()) {
-            if !first {
+            if !said.is_empty() {
                 return Err(self.error_at(start, "the range stands first, as in words(1-2,stem=english)"));
             }
+            said.push(String::new());
             let found = self::range_of(&option).filter(|(low, high)| *low > 0 && low <= high);
             block.range = found
                 .filter(|(_, high)| *high <= Block::longest(block.unit))
@@ -151,13 +156,18 @@ impl Parser<'_> {
             };
             return Err(self.error_at(start, reason));
         }
+        if said.contains(&option) {
+            return Err(self.error_at(start, format!("{option} is said twice in one block")));
+        }
         if !self.eat('=') {
             return Err(self.error(format!("expected '=' and a value, as in {option}=…")));
         }
         self.blanks();
         let start = self.at;
         let value = self.name()?;
-        set(block, &option, &value).map_err(|e| self.error_at(start, e.to_string()))
+        set(block, &option, &value).map_err(|e| self.error_at(start, e.to_string()))?;
+        said.push(option);
+        Ok(())
     }
 }
 
@@ -291,7 +301,8 @@ mod tests {
             ("words(1-2", 9, "expected ','"),
             ("words(size=3)", 6, "unknown option"),
             ("words(min=x)", 10, "a number of characters"),
-            ("words(min=9,max=3)", 0, "maximum length, 3"),
+            ("words(min=9,max=3)", 0, "min=9 is above max=3"),
+            ("words(stem=en,stem=de)", 14, "stem is said twice"),
             ("words(kind=text)", 0, "is for characters"),
             ("words words", 6, "expected '+'"),
             (":words", 0, "name of a field"),

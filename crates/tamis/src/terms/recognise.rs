@@ -14,12 +14,14 @@ impl TextChoices {
         self.language.as_deref() == Some(AUTO)
     }
 
+    /// The language that a corpus is written in, where that was asked for.
+    pub fn language_of(&self, glance: &Glance) -> Result<Option<String>> {
+        self.wants_language().then(|| language_of(glance.text())).transpose()
+    }
+
     /// The same with the language that a corpus is written in, where that was asked for.
     pub fn with_language_of(&self, glance: &Glance) -> Result<Self> {
-        if !self.wants_language() {
-            return Ok(self.clone());
-        }
-        let language = language_of(glance.text())?;
+        let Some(language) = self.language_of(glance)? else { return Ok(self.clone()) };
         // A language may have a stemmer and no stop words, the other way round, or, as Chinese, neither: then nothing changes.
         let stem = algorithm(&language).is_ok().then(|| language.clone());
         let stop = stop_language_name(&language).is_ok().then(|| StopWords::Named(language.clone()));

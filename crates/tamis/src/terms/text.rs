@@ -159,6 +159,29 @@ impl TextOptions {
         self.mark(block).map_or_else(|| plain.to_owned(), |mark| format!("{mark}{plain}"))
     }
 
+    /// The terms that somebody may mean by a word of a list: the one that reads so ([`TextOptions::shown`]), else, where none does, that
+    /// word in every block.
+    pub fn meant(&self, written: &str) -> Vec<String> {
+        let blocks = 0..self.blocks.len();
+        let as_shown = |at: usize| {
+            let block = &self.blocks[at];
+            let plain = written.strip_suffix(&format!(" [{}]", at + 1)).unwrap_or(written);
+            let plain = match &block.field {
+                Some(field) => plain.strip_prefix(field.as_str())?.strip_prefix(':')?,
+                None => plain,
+            };
+            let plain = match block.unit {
+                Unit::Chars => plain.trim_start_matches('‹').trim_end_matches('›').replace('␣', " "),
+                Unit::Words => plain.to_owned(),
+            };
+            let term = self.marked(at, &plain);
+            (self.shown(&term) == written).then_some(term)
+        };
+        // `title:sea` might be a word of the text, too; what says its block is meant so.
+        let shown = blocks.clone().filter_map(as_shown).min_by_key(String::len);
+        shown.map_or_else(|| blocks.map(|at| self.marked(at, written)).collect(), |term| vec![term])
+    }
+
     /// Whether terms carry the mark of a block, or are of a field.
     pub fn marks_terms(&self) -> bool {
         self.blocks.len() > 1 || self.blocks[0].field.is_some()
@@ -368,6 +391,21 @@ mod tests {
         assert_eq!(options.shown(&term(3, "new york")), "new york [4]");
         assert_eq!(TextOptions::default().shown("new york"), "new york");
         assert_eq!("chars(3)".parse::<TextOptions>().unwrap().shown(" th"), "␣th");
+    }
+
+    #[test]
+    fn terms_of_a_list_are_found_as_they_read() {
+        let options: TextOptions = "words+title:words+chars(3)+words(2)".parse().unwrap();
+        for block in 0..4 {
+            let term = options.marked(block, "sea");
+            assert_eq!(options.meant(&options.shown(&term)), [term], "a term that is shown is itself");
+        }
+        assert_eq!(options.meant("‹␣th›"), [options.marked(2, " th")]);
+        let fields: TextOptions = "title:words+body:words".parse().unwrap();
+        assert_eq!(fields.meant("sea"), [fields.marked(0, "sea"), fields.marked(1, "sea")], "of every block");
+        assert_eq!(fields.meant("body:sea"), [fields.marked(1, "sea")]);
+        assert_eq!(TextOptions::default().meant("new york"), ["new york"]);
+        assert_eq!("chars(3)".parse::<TextOptions>().unwrap().meant("␣th"), [" th"]);
     }
 
     #[test]
