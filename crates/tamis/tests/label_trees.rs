@@ -6,9 +6,12 @@ use std::sync::Arc;
 use tamis::Silent;
 use tamis::classify::tree::{Link, Tree, TreeParts};
 use tamis::classify::{
-    Classifier, ClassifierSpec, Fitted, LabelTrees, Problem, Query, Scored, Scratch, SvmOptions, TreeOptions,
+    Classifier, ClassifierSpec, Fitted, LabelTrees, LogisticOptions, Problem, Query, Scored, Scratch, SvmOptions,
+    TreeOptions,
 };
 use tamis::counts::Counts;
+use tamis::features::Size;
+use tamis::model::{FitOptions, Model, Ranker};
 
 /// Documents of `labels` labels in groups of four: a word of the label, one of the group, and noise that all share.
 fn corpus(labels: usize, each: usize, several: bool) -> Counts {
@@ -54,7 +57,11 @@ fn ranked(model: &dyn Classifier, query: Query<'_>) -> Vec<Scored> {
 
 fn log(link: Link, value: f64) -> f64 {
     let short = (1.0 - value).max(0.0);
-    if link == Link::Squared { -short * short } else { -short }
+    match link {
+        Link::Squared => -short * short,
+        Link::Hinge => -short,
+        Link::Logistic => -(1.0 + (-value).exp()).ln(),
+    }
 }
 
 /// Every path of every tree, multiplied out in plain arithmetic.
@@ -98,10 +105,11 @@ fn exhaustive(parts: &TreeParts, query: Query<'_>) -> Vec<(u32, f64)> {
 
 #[test]
 fn a_full_beam_is_the_exhaustive_product() {
-    for several in [false, true] {
+    for (several, base) in [(false, "svm"), (true, "svm"), (false, "logistic"), (true, "logistic")] {
         let counts = corpus(24, 6, several);
         let problem = problem(&counts);
-        let options: TreeOptions = "tree(svm,trees=2,leaf=3,beam=1000,prune=0.01)".parse().unwrap();
+        let name = format!("tree({base},trees=2,leaf=3,beam=1000,prune=0.01)");
+        let options: TreeOptions = name.parse().unwrap();
         let trees = options.fit(&problem, &Silent).unwrap();
         assert!(trees.parts().trees[0].nodes.len() > 8, "labels were halved");
         for row in (0..problem.documents()).step_by(5) {
@@ -141,8 +149,12 @@ fn a_tree_of_depth_one_is_the_flat_classifier() {
         let problem = problem(&counts);
         let svm = SvmOptions { gap: Some(1e-8), ..SvmOptions::default() };
         let flat = svm.fit(&problem, &Silent).unwrap().model;
-        let tree =
-            TreeOptions { base: svm.clone(), by: vec!["flat".parse().unwrap()], prune: 0.0, ..TreeOptions::default() };
+        let tree = TreeOptions {
+            base: svm.clone().into(),
+            by: vec!["flat".parse().unwrap()],
+            prune: 0.0,
+            ..TreeOptions::default()
+        };
         let learned = tree.fit(&problem, &Silent).unwrap();
         let made =
             LabelTrees::from_parts(TreeParts { trees: vec![Tree::of_linear(&flat, 0.0)], ..learned.parts().clone() })
@@ -159,6 +171,48 @@ fn a_tree_of_depth_one_is_the_flat_classifier() {
             }
         }
     }
+}
+
+#[test]
+fn a_tree_of_depth_one_over_logistic_regression_is_logistic_regression() {
+    for several in [false, true] {
+        let counts = corpus(12, 6, several);
+        let problem = problem(&counts);
+        let flat: LogisticOptions = "logistic(form=ovr,gap=1e-9)".parse().unwrap();
+        let model = flat.fit(&problem, &Silent).unwrap().model;
+        let tree: TreeOptions = "tree(logistic(form=ovr,gap=1e-9),by=flat,prune=0)".parse().unwrap();
+        let tree = tree.fit(&problem, &Silent).unwrap();
+        for row in 0..problem.documents() {
+            let (expected, list) = (ranked(&model, problem.query(row)), ranked(&tree, problem.query(row)));
+            assert_eq!(list.len(), expected.len());
+            for s in &expected {
+                let found = list.iter().find(|t| t.label == s.label).unwrap();
+                // Scores of both are log probabilities.
+                assert!((found.score - s.score).abs() < 1e-3, "{found:?} {s:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn trees_over_logistic_regression_are_files_and_find_labels() {
+    let counts = corpus(20, 6, false);
+    let options = FitOptions {
+        by: Some("chi2max".parse().unwrap()),
+        features: Some(Size::All),
+        classifier: Some("tree(logistic(c=10),leaf=5,prune=0)".parse().unwrap()),
+        ..FitOptions::default()
+    };
+    let model = options.fit(&counts, &counts.rows(), &Silent).unwrap().model;
+    let model = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
+    let Ranker::Flat(Fitted::Trees(stored)) = &model.ranker else { panic!("label trees were asked for") };
+    assert_eq!(stored.parts().link, Link::Logistic);
+    let problem = problem(&counts);
+    let trees = options.classifier.unwrap().fit(&problem, &Silent).unwrap();
+    let right = (0..problem.documents())
+        .filter(|&row| ranked(&trees, problem.query(row))[0].label == problem.assignments.row_indices(row)[0])
+        .count();
+    assert!(10 * right > 9 * problem.documents(), "{right} of {}", problem.documents());
 }
 
 #[test]

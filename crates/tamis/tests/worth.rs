@@ -97,6 +97,40 @@ proptest! {
         prop_assert_eq!(ends[answer[0] as usize], likeliest);
     }
 
+    /// The same with `f1`: no set of labels of which none is above another is expected to be worth more, one label or many.
+    #[test]
+    fn several_labels_are_answered_where_they_are_worth_more(
+        parents in prop::collection::vec(0usize..7, 2..9),
+        weights in prop::collection::vec(0.0f64..1.0, 9),
+        lambda in 0.05f64..0.98,
+    ) {
+        let taxonomy = forest(&parents);
+        let total: f64 = weights[..taxonomy.len()].iter().sum();
+        prop_assume!(total > 0.1);
+        let ends: Vec<f64> = weights[..taxonomy.len()].iter().map(|w| w / total).collect();
+        let worth = Worth { goal: Goal::F1, one: true, closed: false, least: lambda / 2.0, costs: None };
+        let (mut nodes, mut answer) = (Vec::new(), Vec::new());
+        worth.node_probabilities(&taxonomy, &ends, &mut nodes);
+        worth.decide(&taxonomy, &ends, &nodes, &mut answer);
+        let expected = |set: &[u32]| -> f64 {
+            let one = |(truth, p): (u32, &f64)| {
+                p * (2.0 * f64::from(u8::from(set.contains(&truth))) - lambda * (set.len() + 1) as f64)
+            };
+            (0u32..).zip(&ends).map(one).sum()
+        };
+        let all: Vec<u32> = taxonomy.nodes().collect();
+        let mut best = f64::NEG_INFINITY;
+        for bits in 0u32..1 << all.len() {
+            let set: Vec<u32> = all.iter().copied().filter(|&n| bits >> n & 1 == 1).collect();
+            let mut specific = set.clone();
+            taxonomy.most_specific(&mut specific);
+            if specific.len() == set.len() {
+                best = best.max(expected(&set));
+            }
+        }
+        prop_assert!(expected(&answer) >= best - 1e-9, "{answer:?}");
+    }
+
     /// Costs: no node, and no silence where the table allows it, is expected to cost less.
     #[test]
     fn the_cheapest_answer_is_given(

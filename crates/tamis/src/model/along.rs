@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::fit::{NodesSeen, Trained, sorted};
 use super::{Model, ModelParts, Ranker, Seen, Shown, TrainingSummary};
 use crate::counts::Counts;
-use crate::hierarchy::progressive::{self, Answers, ProgressiveFit};
+use crate::hierarchy::progressive::{self, Answers, Judged, ProgressiveFit};
 use crate::hierarchy::{ProgressiveModel, ProgressiveOptions, Taxonomy};
 use crate::threshold::{Threshold, Thresholds};
 use crate::{Progress, Result};
@@ -38,8 +38,17 @@ pub(super) fn fit(
     taxonomy: Taxonomy,
     progress: &dyn Progress,
 ) -> Result<Trained> {
-    let ProgressiveFit { model: filter, terms, curves, documents, without_documents, untunable, example, apart } =
-        progressive::fit(counts, rows, &taxonomy, options, progress)?;
+    let ProgressiveFit {
+        model: filter,
+        terms,
+        curves,
+        documents,
+        without_documents,
+        untunable,
+        example,
+        apart,
+        judged,
+    } = progressive::fit(counts, rows, &taxonomy, options, progress)?;
     let mut choices = Vec::new();
     let labels: usize = rows.iter().map(|&r| counts.assignments.row_indices(r).len()).sum();
     let mean = labels as f64 / rows.len().max(1) as f64;
@@ -77,10 +86,22 @@ pub(super) fn fit(
     choices.push(format!(
         "Over all pipelines, thresholds by {} reach an F1 of {:.4} on the held-out documents that they were selected on, and {:.4} where \
          those of one half of the documents are judged on the other.",
-        options.method,
+        filter.options().method,
         micro_f1(&filter, &documents),
         apart.f1()
     ));
+    if judged.len() > 1 {
+        let way = |judged: &Judged| {
+            let sharing = if judged.rare > 1 {
+                format!(", nodes with fewer than {} documents sharing theirs,", judged.rare)
+            } else {
+                String::new()
+            };
+            format!("{}{sharing} {:.4}", judged.method, judged.outcome.f1())
+        };
+        let all: Vec<String> = judged.iter().map(way).collect();
+        choices.push(format!("By that figure the best of these was taken: {}.", all.join("; ")));
+    }
     let (names, feature_of) = sorted(counts, &terms);
     let mut seen = vec![false; counts.vocabulary.len()];
     rows.iter().flat_map(|&r| counts.matrix.row_indices(r)).for_each(|&t| seen[t as usize] = true);

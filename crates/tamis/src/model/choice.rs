@@ -15,7 +15,7 @@ use crate::{Error, Result};
 pub struct Trial {
     /// Documents it was tried on.
     pub documents: usize,
-    /// Folds it was tried in; fewer than the others were where it fell too far behind them.
+    /// Folds it was tried in: fewer than the others where it fell too far behind them, and 1 where one is enough.
     pub folds: usize,
     /// Terms expression.
     pub terms: String,
@@ -144,7 +144,10 @@ pub struct SearchPlan {
 pub(super) fn rivals(compared: &mut [Trial]) -> Option<String> {
     compared.sort_by(before);
     let [first, _, ..] = &*compared else { return None };
-    let how = format!("On all terms, in {} folds of {} documents", first.folds, first.documents);
+    let how = match first.folds {
+        1 => format!("On all terms, on a part held out of {} documents", first.documents),
+        folds => format!("On all terms, in {folds} folds of {} documents", first.documents),
+    };
     let each = |t: &Trial| format!("{} on {} reached {:.4}", t.classifier, t.terms, t.mean);
     let to_the_end = compared.iter().filter(|t| t.folds == first.folds);
     let reached: Vec<String> = to_the_end.take(3).map(each).collect();
@@ -188,6 +191,8 @@ pub(super) fn decide(
         best.error,
         if validated {
             "on the validation part, trained on".to_owned()
+        } else if best.folds == 1 {
+            "on a part held out of".to_owned()
         } else {
             format!("in {}-fold cross-validation on", best.folds)
         },

@@ -23,6 +23,8 @@ pub(super) struct Heat<'a> {
     pub(super) counts: &'a Counts,
     pub(super) rows: Vec<usize>,
     pub(super) folds: usize,
+    /// Whether one of the folds is enough.
+    pub(super) alone: bool,
     pub(super) seed: u64,
     pub(super) views: &'a [View],
 }
@@ -91,8 +93,12 @@ impl Heat<'_> {
         let groups = paths(candidates, sizes.len());
         let steps = (candidates.len() * selectors.len()) as u64;
         let mut running = vec![true; candidates.len()];
-        let mut tested = 0;
-        folds.run(stage.name(), steps, progress, |_, Split { train, test }| {
+        let mut held_out = 0;
+        folds.run(stage.name(), steps, progress, |fold, Split { train, test }| {
+            if self.alone && fold > 0 {
+                return Ok(());
+            }
+            held_out += test.len();
             let task = Task { counts, train, test };
             let table = Contingency::of_rows(counts, train);
             for (s, ranking) in rank_all(selectors, &table)?.iter().enumerate() {
@@ -120,10 +126,9 @@ impl Heat<'_> {
                     progress.add(group.len() as u64);
                 }
             }
-            tested += test.len();
             if let ([_], [_]) = (selectors, sizes) {
                 let reached: Vec<&[f64]> = values.iter().map(|of| of[0][0].as_slice()).collect();
-                drop_out(&mut running, &reached, stage.margin(tested));
+                drop_out(&mut running, &reached, stage.margin(held_out));
             }
             Ok(())
         })?;
@@ -136,7 +141,7 @@ impl Heat<'_> {
                     if sizes.len() > 1 && size != usize::MAX && size >= most {
                         continue;
                     }
-                    let (mean, error) = mean_and_error(&values[c][s][at]);
+                    let (mean, error) = mean_and_error(&values[c][s][at], held_out);
                     trials.push(Trial {
                         documents: self.rows.len(),
                         folds: values[c][s][at].len(),
@@ -157,16 +162,21 @@ impl Heat<'_> {
 
 /// Who is too far behind the best after some folds takes no part in the rest.
 fn drop_out(running: &mut [bool], reached: &[&[f64]], margin: f64) {
-    let mean = |c: usize| mean_and_error(reached[c]).0;
+    let mean = |c: usize| reached[c].iter().sum::<f64>() / reached[c].len() as f64;
     let best = (0..running.len()).filter(|&c| running[c]).map(mean).fold(f64::NEG_INFINITY, f64::max);
     for c in 0..running.len() {
         running[c] = running[c] && mean(c) >= best - margin;
     }
 }
 
-fn mean_and_error(values: &[f64]) -> (f64, f64) {
+/// The mean over folds and its standard error. Of one fold alone, an upper bound of the error: numbers between 0 and 1 with mean *m* vary by
+/// at most *m*(1 − *m*).
+fn mean_and_error(values: &[f64], held_out: usize) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
+    if values.len() == 1 {
+        return (mean, (mean * (1.0 - mean) / held_out.max(1) as f64).sqrt());
+    }
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
     (mean, (variance / n).sqrt())
 }
@@ -186,5 +196,13 @@ mod tests {
         // More documents allow less.
         assert!(Stage::Comparing.margin(10_000) < Stage::Comparing.margin(100));
         assert!(Stage::Choosing.margin(10_000) > Stage::Comparing.margin(10_000));
+    }
+
+    #[test]
+    fn one_fold_has_an_error_too() {
+        let (mean, error) = mean_and_error(&[0.8], 400);
+        assert_eq!((mean, error), (0.8, 0.02));
+        let (mean, error) = mean_and_error(&[0.7, 0.9], 400);
+        assert!((mean - 0.8).abs() < 1e-12 && (error - 0.1).abs() < 1e-12);
     }
 }

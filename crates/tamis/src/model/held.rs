@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::classify::{Fitted, Problem, Scored, rank_documents};
+use super::members::Mixtures;
+use crate::classify::{Fitted, Problem, Scored, Scratch, rank_documents};
 use crate::counts::Csr;
 use crate::hierarchy::worth::{best_of, paths};
 use crate::hierarchy::{Goal, Taxonomy, Worth};
@@ -70,6 +71,30 @@ impl Held {
             ranked,
             truth: truth.row_indices(row).to_vec(),
         }));
+    }
+
+    /// Adds what each mixture says to its candidate, all of them in one walk.
+    pub(super) fn add_all(
+        held: &mut [Self],
+        fold: usize,
+        mixtures: &Mixtures,
+        part: &Problem,
+        rows: &[usize],
+        truth: &Csr<()>,
+    ) {
+        let each = |scratch: &mut Scratch, row: usize| {
+            let mut all = Vec::with_capacity(mixtures.members.len());
+            let take = |_, ranked: &[Scored]| all.push(ranked.to_vec());
+            mixtures.trees.rank_mixtures(part.query(row), &mixtures.members, Worth::PLACES, scratch, take);
+            all
+        };
+        let found: Vec<Vec<Vec<Scored>>> =
+            (0..part.documents()).into_par_iter().map_init(Scratch::default, each).collect();
+        for (all, &row) in found.into_iter().zip(rows) {
+            for (ranked, &number) in all.into_iter().zip(&mixtures.candidates) {
+                held[number].documents.push(Document { fold, ranked, truth: truth.row_indices(row).to_vec() });
+            }
+        }
     }
 
     /// Probabilities from some of the documents.
@@ -140,12 +165,12 @@ impl Held {
         takes: impl Fn(usize) -> bool + Sync,
     ) -> f64 {
         const STEPS: usize = 33;
-        if worth.one && worth.goal != Goal::Hf1 {
+        if worth.one && !matches!(worth.goal, Goal::Hf1 | Goal::F1) {
             return worth.least;
         }
         let grid: Vec<Worth> = (1..=STEPS).map(|i| Worth { least: i as f64 * 0.02, ..worth.clone() }).collect();
         let answers = |labels: &[f64], nodes: &[f64]| -> Vec<Vec<u32>> {
-            if worth.one {
+            if worth.one && worth.goal == Goal::Hf1 {
                 // The paths that can be best are found once.
                 let paths = paths(taxonomy, nodes);
                 return grid.iter().map(|w| best_of(&paths, w.least).into_iter().collect()).collect();

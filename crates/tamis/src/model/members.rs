@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::choice::Choice;
 use super::costs::roughly;
 use crate::classify::svm::Multi;
-use crate::classify::tree::{LabelTrees, Layout, Tree, TreeParts};
+use crate::classify::tree::{LabelTrees, Layout, Tree, TreeBase, TreeParts};
 use crate::classify::{ClassifierSpec, Fitted, Problem, SvmOptions, TreeOptions};
 use crate::{Error, Progress, Result};
 
@@ -31,6 +31,13 @@ pub(super) struct Candidate {
     flat: bool,
     /// Which of the layouts of the trees.
     layouts: Range<usize>,
+}
+
+impl Candidate {
+    /// Whether it is made of trees, alone or with labels side by side.
+    pub(super) fn is_of_trees(&self) -> bool {
+        !self.layouts.is_empty()
+    }
 }
 
 /// Fitted members.
@@ -60,7 +67,7 @@ impl Members {
             if labels > MANY_LABELS {
                 by.push(Layout::Means);
             }
-            TreeOptions { base: base.clone(), by, parents: Some(Arc::clone(parents)), ..TreeOptions::default() }
+            TreeOptions { base: base.clone().into(), by, parents: Some(Arc::clone(parents)), ..TreeOptions::default() }
         };
         match &choice.classifier {
             ClassifierSpec::Tree(tree) if asked => {
@@ -70,7 +77,7 @@ impl Members {
             other if asked && shared(other).is_none() => Self { alone: Some(other.clone()), flat: None, trees: None },
             other => {
                 let svm = match other {
-                    ClassifierSpec::Tree(tree) => tree.base.clone(),
+                    ClassifierSpec::Tree(TreeOptions { base: TreeBase::Svm(svm), .. }) => svm.clone(),
                     other => shared(other).cloned().unwrap_or_else(|| best_svm(choice)),
                 };
                 let mixes = matches!(other, ClassifierSpec::Svm(_) | ClassifierSpec::Tree(_));
@@ -126,7 +133,7 @@ impl Members {
             Self { alone: Some(alone), .. } => alone,
             Self { flat: Some(base), trees: Some(trees), .. } => {
                 let by = std::iter::once(Layout::Flat).chain(trees.by.iter().copied()).collect();
-                ClassifierSpec::Tree(TreeOptions { base, by, ..trees })
+                ClassifierSpec::Tree(TreeOptions { base: base.into(), by, ..trees })
             }
             Self { trees: Some(trees), .. } => ClassifierSpec::Tree(trees),
             Self { flat: Some(flat), .. } => ClassifierSpec::Svm(flat),
@@ -173,7 +180,33 @@ fn best_svm(choice: &Choice) -> SvmOptions {
     best.map_or_else(SvmOptions::default, |(_, _, svm)| svm.clone())
 }
 
+/// All fitted trees together, and which of them each candidate mixes.
+pub(super) struct Mixtures {
+    pub(super) trees: LabelTrees,
+    /// Numbers of candidates.
+    pub(super) candidates: Vec<usize>,
+    /// Numbers of trees for each of them.
+    pub(super) members: Vec<Vec<usize>>,
+}
+
 impl FittedMembers {
+    /// The candidates that are trees, as mixtures of what was fitted: every tree needs to be walked once only.
+    pub(super) fn mixtures(&self, candidates: &[Candidate]) -> Result<Option<Mixtures>> {
+        let widest = candidates.iter().filter(|c| !c.layouts.is_empty()).max_by_key(|c| (c.layouts.len(), c.flat));
+        let Some(widest) = widest else { return Ok(None) };
+        let Fitted::Trees(trees) = self.of(widest)? else { return Ok(None) };
+        let first = usize::from(widest.flat);
+        let before = |layout: usize| first + self.sizes[..layout.min(self.sizes.len())].iter().sum::<usize>();
+        let (mut numbers, mut members) = (Vec::new(), Vec::new());
+        for (number, candidate) in candidates.iter().enumerate().filter(|(_, c)| !c.layouts.is_empty()) {
+            let flat = candidate.flat.then_some(0);
+            numbers.push(number);
+            members
+                .push(flat.into_iter().chain(before(candidate.layouts.start)..before(candidate.layouts.end)).collect());
+        }
+        Ok(Some(Mixtures { trees, candidates: numbers, members }))
+    }
+
     /// The classifier of a candidate.
     pub(super) fn of(&self, candidate: &Candidate) -> Result<Fitted> {
         let missing = || Error::data("a member of the candidate was not fitted");

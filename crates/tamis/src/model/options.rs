@@ -328,6 +328,8 @@ impl FitOptions {
             negatives: h.negatives,
             per_node: h.per_node,
             method: method.unwrap_or(usual.method),
+            rivals: if method.is_none() { vec![pipeline::Method::Tsa] } else { Vec::new() },
+            rare: usual.rare,
             thresholds: pipeline::Options { utility: h.utility, step: h.step, ..usual.thresholds },
             least_utility: h.least_utility.unwrap_or(usual.least_utility),
             imbalance: h.imbalance,

@@ -149,9 +149,13 @@ impl Search<'_> {
             let problem = Problem::new(&self.counts, &split.train, &terms);
             let fitted = members.fit(&problem, true, progress)?;
             let blocks = || split.test.chunks(2048).map(|block| (block, Problem::new(&self.counts, block, &terms)));
-            for (candidate, held) in candidates.iter().zip(&mut held) {
+            for (candidate, held) in candidates.iter().zip(&mut held).filter(|(candidate, _)| !candidate.is_of_trees())
+            {
                 let classifier = fitted.of(candidate)?;
                 blocks().for_each(|(block, part)| held.add(fold, &classifier, &part, block, self.truth));
+            }
+            if let Some(mixtures) = fitted.mixtures(&candidates)? {
+                blocks().for_each(|(block, part)| Held::add_all(&mut held, fold, &mixtures, &part, block, self.truth));
             }
             if separate {
                 let assignments = self.truth.select_rows(&split.train);
@@ -229,7 +233,7 @@ impl Search<'_> {
         let labels = if form.closed { "labels come with their ancestors" } else { "labels are the most specific ones" };
         let answers = match (self.worth.goal, form.one) {
             (Goal::Exact, true) => "the node where it most likely ends",
-            (Goal::F1, true) => "its most likely label",
+            (Goal::F1, true) => "the labels of the highest expected F1, possibly none",
             (Goal::Hf1, true) => "the path of the highest expected hierarchical F1",
             (Goal::Cost, _) => "the answer of the least expected cost",
             (Goal::Exact | Goal::F1, false) => "the labels of the highest expected F1",

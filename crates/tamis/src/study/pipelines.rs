@@ -112,6 +112,7 @@ impl Pipelines {
             selector: self.selector.clone(),
             features: Some(self.features),
             per_node: Some(self.per_node),
+            rare: Some(0),
             seed,
             ..ProgressiveOptions::default()
         }

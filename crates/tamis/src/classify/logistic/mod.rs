@@ -14,7 +14,7 @@ pub use options::{Form, LogisticOptions};
 pub(super) use part::PartLogistic;
 
 use super::rows::Rows;
-use super::svm::Solution;
+use super::svm::{ClassPlane, Solution};
 use super::vector::Factors;
 use super::{ClassWeights, Linear, LinearParts, Outputs, Problem, Weighter, Weights};
 use crate::counts::Csr;
@@ -100,6 +100,25 @@ impl LogisticOptions {
             warm = Some(fit);
         }
         Ok(())
+    }
+
+    /// Planes of some classes, each against the rest, on rows as they lie: see [`SvmOptions::planes`](super::SvmOptions).
+    pub(in crate::classify) fn planes(
+        &self,
+        rows: &Rows,
+        members: Csr<()>,
+        classes: &[u32],
+        told: Vec<f64>,
+        mirrored: bool,
+        progress: &dyn Progress,
+    ) -> Result<Vec<ClassPlane>> {
+        let task = Task { options: self, design: Design::new(rows), factors: None, members, told };
+        let way = if mirrored { Way::Turned(1.0) } else { Way::Each };
+        let (weights, bias, _) = task.solve(classes, way, None, progress)?;
+        let by_plane = weights.transpose();
+        let plane =
+            |(at, &class): (usize, &u32)| ClassPlane { class, weights: by_plane.row(at).collect(), bias: bias[at] };
+        Ok(classes.iter().enumerate().map(plane).collect())
     }
 
     fn fit_weighed(

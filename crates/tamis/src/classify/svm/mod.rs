@@ -17,6 +17,7 @@ mod part;
 mod working;
 
 pub use duals::Duals;
+pub(in crate::classify) use given::ClassPlane;
 pub use given::GivenFit;
 pub use options::{Loss, Multi, SvmOptions};
 pub(super) use part::PartSvm;
@@ -122,12 +123,13 @@ impl SvmOptions {
         let problem = problem.counted()?;
         let prepared = Prepared::new(self, &problem)?;
         let sized = prepared.at(size);
-        let mut last: Option<SvmFit> = None;
+        // The model of a C is not kept while the next one is fitted: of many labels it is large.
+        let mut warm: Option<Duals> = None;
         for &c in costs {
             let options = Self { c, ..self.clone() };
-            let fit = sized.fit(&options, last.as_ref().map(|fit| &fit.duals), progress)?;
+            let fit = sized.fit(&options, warm.as_ref(), progress)?;
             each(c, &fit)?;
-            last = Some(fit);
+            warm = Some(fit.duals);
         }
         Ok(())
     }

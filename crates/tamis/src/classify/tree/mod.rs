@@ -9,7 +9,7 @@ mod options;
 mod shape;
 mod train;
 
-pub use options::{Layout, TreeOptions};
+pub use options::{Layout, TreeBase, TreeOptions};
 
 use super::svm::Loss;
 use super::{Classifier, Explanation, Linear, LinearParts, Query, Scored, Scratch, Weighter};
@@ -24,14 +24,17 @@ named! {
         Squared = "squared",
         /// `−max(0, 1 − v)`.
         Hinge = "hinge",
+        /// `−log(1 + exp(−v))`, the probability of logistic regression.
+        Logistic = "logistic",
     }
 }
 
 impl Link {
-    fn of(loss: Loss) -> Self {
-        match loss {
-            Loss::Squared => Self::Squared,
-            Loss::Hinge => Self::Hinge,
+    fn of(base: &TreeBase) -> Self {
+        match base {
+            TreeBase::Svm(svm) if svm.loss == Loss::Hinge => Self::Hinge,
+            TreeBase::Svm(_) => Self::Squared,
+            TreeBase::Logistic(_) => Self::Logistic,
         }
     }
 
@@ -41,6 +44,9 @@ impl Link {
         match self {
             Self::Squared => -short * short,
             Self::Hinge => -short,
+            // Either way of writing it is exact on its side only.
+            Self::Logistic if value > 0.0 => -(-value).exp().ln_1p(),
+            Self::Logistic => value - value.exp().ln_1p(),
         }
     }
 }
@@ -253,31 +259,34 @@ impl LabelTrees {
     }
 }
 
-impl Node {
-    /// The values of the classes for a vector.
-    fn values(&self, features: &[u32], vector: &[f64], sums: &mut Vec<f64>) {
-        sums.clear();
-        sums.extend(self.bias.iter().map(|&b| f64::from(b)));
-        let mut from = 0;
-        for (&feature, &x) in features.iter().zip(vector) {
-            from += self.features[from..].partition_point(|&f| f < feature);
-            if self.features.get(from) == Some(&feature) {
-                for (class, weight) in self.weights.row(from) {
-                    sums[class as usize] += x * f64::from(weight);
-                }
+impl LabelTrees {
+    /// The best `most` places of several mixtures of the trees, which are walked once for all of them.
+    pub(crate) fn rank_mixtures(
+        &self,
+        document: Query<'_>,
+        mixtures: &[Vec<usize>],
+        most: usize,
+        scratch: &mut Scratch,
+        mut each: impl FnMut(usize, &[Scored]),
+    ) {
+        self.walk(document, &mut scratch.tree);
+        let mut ranked = Vec::new();
+        for (number, trees) in mixtures.iter().enumerate() {
+            self.mixed(trees.iter().copied(), &mut scratch.tree, &mut ranked);
+            if ranked.len() > most {
+                ranked.select_nth_unstable_by(most, Scored::better_first);
+                ranked.truncate(most);
             }
+            ranked.sort_unstable_by(Scored::better_first);
+            each(number, &ranked);
         }
-    }
-}
-
-impl Classifier for LabelTrees {
-    fn labels(&self) -> usize {
-        self.parts.labels
+        self.forget(&mut scratch.tree);
     }
 
-    fn rank(&self, document: Query<'_>, scratch: &mut Scratch, ranked: &mut Vec<Scored>) {
+    /// The log probabilities of all labels that the beam of any tree reaches.
+    fn walk(&self, document: Query<'_>, memory: &mut TreeMemory) {
         let TreeParts { labels, weighter, link, beam: width, trees } = &self.parts;
-        let TreeMemory { vector, sums, beam, next, logs, is_reached, reached } = &mut scratch.tree;
+        let TreeMemory { vector, sums, beam, next, logs, is_reached, reached } = memory;
         weighter.weigh(document, vector);
         logs.resize(trees.len() * labels, f64::NEG_INFINITY);
         is_reached.resize(*labels, false);
@@ -308,16 +317,65 @@ impl Classifier for LabelTrees {
                 std::mem::swap(beam, next);
             }
         }
+    }
+
+    /// Labels that some of the trees reach with the logarithm of their mean probability over these trees, in no order.
+    fn mixed(
+        &self,
+        trees: impl ExactSizeIterator<Item = usize> + Clone,
+        memory: &mut TreeMemory,
+        ranked: &mut Vec<Scored>,
+    ) {
+        let labels = self.parts.labels;
+        let share = (trees.len() as f64).ln();
         ranked.clear();
-        for label in reached.drain(..) {
-            is_reached[label as usize] = false;
-            let of = |tree: usize| tree * labels + label as usize;
-            let most = (0..trees.len()).map(|tree| logs[of(tree)]).fold(f64::NEG_INFINITY, f64::max);
-            let sum: f64 = (0..trees.len())
-                .map(|tree| (std::mem::replace(&mut logs[of(tree)], f64::NEG_INFINITY) - most).exp())
-                .sum();
-            ranked.push(Scored { label, score: most + (sum / trees.len() as f64).ln() });
+        for &label in &memory.reached {
+            let logs = trees.clone().map(|tree| memory.logs[tree * labels + label as usize]);
+            let most = logs.clone().fold(f64::NEG_INFINITY, f64::max);
+            if most > f64::NEG_INFINITY {
+                let sum: f64 = logs.map(|log| if log == most { 1.0 } else { (log - most).exp() }).sum();
+                ranked.push(Scored { label, score: most + sum.ln() - share });
+            }
         }
+    }
+
+    /// Leaves the memory as it was before a document.
+    fn forget(&self, memory: &mut TreeMemory) {
+        for label in memory.reached.drain(..) {
+            memory.is_reached[label as usize] = false;
+            for tree in 0..self.parts.trees.len() {
+                memory.logs[tree * self.parts.labels + label as usize] = f64::NEG_INFINITY;
+            }
+        }
+    }
+}
+
+impl Node {
+    /// The values of the classes for a vector.
+    fn values(&self, features: &[u32], vector: &[f64], sums: &mut Vec<f64>) {
+        sums.clear();
+        sums.extend(self.bias.iter().map(|&b| f64::from(b)));
+        let mut from = 0;
+        for (&feature, &x) in features.iter().zip(vector) {
+            from += self.features[from..].partition_point(|&f| f < feature);
+            if self.features.get(from) == Some(&feature) {
+                for (class, weight) in self.weights.row(from) {
+                    sums[class as usize] += x * f64::from(weight);
+                }
+            }
+        }
+    }
+}
+
+impl Classifier for LabelTrees {
+    fn labels(&self) -> usize {
+        self.parts.labels
+    }
+
+    fn rank(&self, document: Query<'_>, scratch: &mut Scratch, ranked: &mut Vec<Scored>) {
+        self.walk(document, &mut scratch.tree);
+        self.mixed(0..self.parts.trees.len(), &mut scratch.tree, ranked);
+        self.forget(&mut scratch.tree);
         ranked.sort_unstable_by(Scored::better_first);
     }
 }

@@ -4,9 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::super::SvmOptions;
 use super::super::arguments::{arguments, number, parted};
+use super::super::logistic::Form;
 use super::super::svm::Multi;
+use super::super::{ClassWeights, ClassifierSpec, LogisticOptions, SvmOptions, Vectors};
 use crate::named::named;
 use crate::{Error, Result};
 
@@ -22,11 +23,108 @@ named! {
     }
 }
 
+/// What every node of a tree learns with: one class against the others.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TreeBase {
+    /// Linear SVMs.
+    Svm(SvmOptions),
+    /// Logistic regression: what its classes say are probabilities, and those along a path are multiplied as they are.
+    Logistic(LogisticOptions),
+}
+
+impl From<SvmOptions> for TreeBase {
+    fn from(options: SvmOptions) -> Self {
+        Self::Svm(options)
+    }
+}
+
+impl From<LogisticOptions> for TreeBase {
+    fn from(options: LogisticOptions) -> Self {
+        Self::Logistic(options)
+    }
+}
+
+impl From<TreeBase> for ClassifierSpec {
+    fn from(base: TreeBase) -> Self {
+        match base {
+            TreeBase::Svm(options) => Self::Svm(options),
+            TreeBase::Logistic(options) => Self::Logistic(options),
+        }
+    }
+}
+
+impl fmt::Display for TreeBase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Svm(options) => options.fmt(f),
+            Self::Logistic(options) => options.fmt(f),
+        }
+    }
+}
+
+impl FromStr for TreeBase {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text.trim_start().starts_with("logistic") {
+            text.parse().map(Self::Logistic)
+        } else {
+            text.parse().map(Self::Svm)
+        }
+    }
+}
+
+impl TreeBase {
+    /// How documents become vectors.
+    pub fn vectors(&self) -> &Vectors {
+        match self {
+            Self::Svm(options) => &options.vectors,
+            Self::Logistic(options) => &options.vectors,
+        }
+    }
+
+    /// Costs of classes.
+    pub(super) fn classes(&self) -> &ClassWeights {
+        match self {
+            Self::Svm(options) => &options.classes,
+            Self::Logistic(options) => &options.classes,
+        }
+    }
+
+    /// Seed of the order in which documents are met.
+    pub(super) fn seed(&self) -> u64 {
+        match self {
+            Self::Svm(options) => options.seed,
+            Self::Logistic(_) => 0,
+        }
+    }
+
+    fn validate(&self) -> Result<()> {
+        match self {
+            Self::Svm(options) => options.validate()?,
+            Self::Logistic(options) => options.validate()?,
+        }
+        match self {
+            Self::Svm(SvmOptions { multi: Multi::Ovo, .. }) => {
+                Err(Error::invalid("multi", "ovo", "a node tells each class from the rest: take multi=ovr"))
+            }
+            Self::Logistic(LogisticOptions { form: Some(Form::Multinomial), .. }) => {
+                Err(Error::invalid("form", "multinomial", "a node tells each class from the rest: take form=ovr"))
+            }
+            _ if self.vectors().per_label => {
+                let reason = "labels of a tree share their vectors; take them without (per=label)";
+                Err(Error::invalid("vectors", self.vectors(), reason))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Options of label trees (method 7). What is at its default is left out of the name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeOptions {
     /// The classifier of every node: one class against the others.
-    pub base: SvmOptions,
+    pub base: TreeBase,
     /// The trees whose probabilities are averaged; [`Layout::Means`] stands for [`TreeOptions::trees`] of them.
     pub by: Vec<Layout>,
     /// Trees that halve the labels.
@@ -46,7 +144,7 @@ pub struct TreeOptions {
 impl Default for TreeOptions {
     fn default() -> Self {
         Self {
-            base: SvmOptions::default(),
+            base: SvmOptions::default().into(),
             by: vec![Layout::Means],
             trees: 3,
             leaf: 100,
@@ -59,13 +157,20 @@ impl Default for TreeOptions {
 }
 
 impl TreeOptions {
-    /// The gap to which nodes are solved where the classifier does not say: a node's weights are pruned, and
+    /// The gap to which nodes are solved where the classifier has its default: a node's weights are pruned, and
     /// trees are averaged, so the last digits do not show.
     pub const GAP: f64 = 1e-2;
 
     /// The options of the node classifiers.
-    pub(super) fn node(&self) -> SvmOptions {
-        SvmOptions { gap: Some(self.base.gap.unwrap_or(Self::GAP)), ..self.base.clone() }
+    pub(super) fn node(&self) -> TreeBase {
+        match &self.base {
+            TreeBase::Svm(svm) => TreeBase::Svm(SvmOptions { gap: Some(svm.gap.unwrap_or(Self::GAP)), ..svm.clone() }),
+            TreeBase::Logistic(logistic) => {
+                let usual = LogisticOptions::default().gap;
+                let gap = if logistic.gap == usual { Self::GAP } else { logistic.gap };
+                TreeBase::Logistic(LogisticOptions { gap, ..logistic.clone() })
+            }
+        }
     }
 
     /// How many trees a layout stands for.
@@ -76,13 +181,6 @@ impl TreeOptions {
     /// Refuses what no tree can be made of.
     pub fn validate(&self) -> Result<()> {
         self.base.validate()?;
-        if self.base.multi != Multi::Ovr {
-            return Err(Error::invalid("multi", "ovo", "a node tells each class from the rest: take multi=ovr"));
-        }
-        if self.base.vectors.per_label {
-            let reason = "labels of a tree share their vectors; take them without (per=label)";
-            return Err(Error::invalid("vectors", self.base.vectors, reason));
-        }
         for (key, value) in [("trees", self.trees), ("beam", self.beam)] {
             if value == 0 {
                 return Err(Error::invalid(key, value, "must be at least 1"));
@@ -170,6 +268,8 @@ mod tests {
             "tree(svm)",
             "tree(svm(c=0.5,loss=hinge))",
             "tree(svm,by=flat+taxonomy)",
+            "tree(logistic)",
+            "tree(logistic(c=10),by=flat+means,trees=2)",
             "tree(svm(c=0.1),by=taxonomy+means,trees=2,leaf=50,beam=20,prune=0,seed=3)",
         ] {
             assert_eq!(name.parse::<TreeOptions>().unwrap().to_string(), name);
@@ -186,6 +286,8 @@ mod tests {
         assert!(error("tree(svm,by=flta)").contains("did you mean flat"));
         assert!(error("tree(svm(multi=ovo))").contains("multi=ovr"));
         assert!(error("tree(bayes)").contains("expected svm"));
+        assert!(error("tree(logistic(form=multinomial))").contains("form=ovr"));
+        assert!(error("tree(logistic(vectors=binary*lpr(per=label)))").contains("per=label"));
         assert!(error("tree(svm,leav=3)").contains("did you mean leaf"));
         assert!(error("tree(svm(vectors=binary*lpr(per=label)))").contains("per=label"));
     }

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 
 use rayon::prelude::*;
 
+use super::super::Problem;
 use super::super::rows::Rows;
-use super::super::{Problem, SvmOptions};
 use super::cluster::{centroids, halved};
-use super::options::{Layout, TreeOptions};
+use super::options::{Layout, TreeBase, TreeOptions};
 use super::shape::Shape;
 use super::{LabelTrees, Link, Node, Tree};
 use crate::counts::Csr;
@@ -24,8 +24,8 @@ impl TreeOptions {
         self.validate()?;
         let problem = problem.counted()?;
         let size = size.min(problem.features());
-        let weighter = self.base.vectors.fit(&problem)?.prefix(size);
-        let rows = Rows::shuffled(&problem, &weighter, size, self.base.seed);
+        let weighter = self.base.vectors().fit(&problem)?.prefix(size);
+        let rows = Rows::shuffled(&problem, &weighter, size, self.base.seed());
         let order: Vec<usize> = rows.documents.iter().map(|&d| d as usize).collect();
         let assignments = problem.assignments.select_rows(&order);
         let members = assignments.transpose();
@@ -34,7 +34,7 @@ impl TreeOptions {
         if labels.is_empty() {
             return Err(Error::data("no training document has a label, so there is nothing to learn"));
         }
-        let told = self.base.classes.of_labels(&problem)?;
+        let told = self.base.classes().of_labels(&problem)?;
         let mut shapes = Vec::new();
         for layout in &self.by {
             match layout {
@@ -59,7 +59,7 @@ impl TreeOptions {
         LabelTrees::from_parts(super::TreeParts {
             labels: problem.labels(),
             weighter,
-            link: Link::of(self.base.loss),
+            link: Link::of(&self.base),
             beam: self.beam,
             trees,
         })
@@ -72,7 +72,7 @@ struct Corpus<'a> {
     /// Rows × labels.
     assignments: &'a Csr<()>,
     told: &'a [f64],
-    options: SvmOptions,
+    options: TreeBase,
     prune: f64,
 }
 
@@ -160,7 +160,11 @@ impl Corpus<'_> {
             (0..classes).map(|c| c.checked_sub(kids.len()).map_or(1.0, |at| self.told[labels[at] as usize])).collect();
         let alone = reached.classes.len() == reached.rows.len();
         let mirrored = open.len() == 2 && classes == 2 && alone;
-        let planes = self.options.planes(&rows, members, open, told, mirrored, &Stoppable(progress))?;
+        let progress = Stoppable(progress);
+        let planes = match &self.options {
+            TreeBase::Svm(svm) => svm.planes(&rows, members, open, told, mirrored, &progress)?,
+            TreeBase::Logistic(logistic) => logistic.planes(&rows, members, &open, told, mirrored, &progress)?,
+        };
         let mut by_plane: Csr<f32> = Csr::new(features.len());
         let mut solved = planes.into_iter().peekable();
         for (class, bias) in bias.iter_mut().enumerate() {

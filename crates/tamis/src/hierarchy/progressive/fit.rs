@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::held_out::Scores;
 use super::model::NodeState;
 use super::node::NodeModel;
+use super::sharing::Judged;
 use super::training::Family;
 use super::{NodeDocuments, ProgressiveModel, ProgressiveOptions, TrainingSet};
 use crate::counts::Counts;
@@ -28,9 +29,10 @@ pub struct ProgressiveFit {
     pub without_documents: Vec<u32>,
     /// Nodes with documents that no threshold accepts rightly: never accepted either.
     pub untunable: Vec<u32>,
-    /// What thresholds get right and wrong over all pipelines, on held-out documents that they were not selected on
-    /// ([`judged_apart`](crate::hierarchy::pipeline::judged_apart)).
+    /// What thresholds get right and wrong over all pipelines, on held-out documents that they were not selected on.
     pub apart: Outcome,
+    /// The same for every way of finding them that was compared.
+    pub judged: Vec<Judged>,
     /// Held-out scores of the pipeline that was looked at closest: the deepest with most documents. For reports.
     pub example: Option<(u32, ScoreTable)>,
 }
@@ -73,6 +75,12 @@ pub fn fit(
     if model.has_margins() {
         model.calibration = Some(scores.sigmoids(&model)?);
     }
+    // The first of equals: what was asked for, every node by itself.
+    let judged = scores.judged(&model, &options.ways(), progress)?;
+    let better = |best: Judged, other: &Judged| if other.outcome.f1() > best.outcome.f1() { *other } else { best };
+    let taken = judged.iter().skip(1).fold(judged[0], better);
+    (model.options.method, model.options.rare) = (taken.method, Some(taken.rare));
+    model.options.rivals.clear();
     model.tuned = scores.tune(&model, progress)?;
     model.validate()?;
     let count = |n: u32| documents.count(n);
@@ -81,7 +89,8 @@ pub fn fit(
     let untunable = |n: &u32| count(*n) > 0 && model.tuned(*n).is_none();
     Ok(ProgressiveFit {
         example: closest.map(|n| Ok::<_, Error>((n, scores.table(&model, n)?))).transpose()?,
-        apart: scores.apart(&model, progress)?,
+        apart: taken.outcome,
+        judged,
         curves: scores.curves(&model)?,
         documents: taxonomy.nodes().map(|n| count(n) as u32).collect(),
         without_documents: documents.without_documents(),

@@ -6,7 +6,7 @@ use super::model::{ProgressiveMemory, Tuned};
 use super::{NodeDocuments, ProgressiveModel, ProgressiveOptions};
 use crate::classify::{Problem, Scored};
 use crate::counts::{Counts, CrossValidation};
-use crate::hierarchy::pipeline::{Outcome, ScoreTable, judged_apart, select_all};
+use crate::hierarchy::pipeline::{Method, ScoreTable, select_all};
 use crate::threshold::{Calibration, CalibrationMethod, HeldOut};
 use crate::{Error, Progress, Result, Stoppable};
 
@@ -97,16 +97,36 @@ impl Scores {
         Calibration::fit(CalibrationMethod::Platt, &held_out)
     }
 
+    /// How many documents there are.
+    pub(super) fn documents(&self) -> usize {
+        self.truth.len()
+    }
+
+    /// How many of some documents each node has.
+    pub(super) fn positives(&self, documents: &[u32]) -> Vec<usize> {
+        let mut positives = vec![0usize; self.nodes];
+        documents.iter().flat_map(|&d| &self.truth[d as usize]).for_each(|&n| positives[n as usize] += 1);
+        positives
+    }
+
     /// The score table of the pipeline that a node ends.
     pub(super) fn table(&self, model: &ProgressiveModel, node: u32) -> Result<ScoreTable> {
+        self.table_of(model, node, &self.all())
+    }
+
+    fn all(&self) -> Vec<u32> {
+        (0..self.documents() as u32).collect()
+    }
+
+    /// The same over some of the documents.
+    pub(super) fn table_of(&self, model: &ProgressiveModel, node: u32, documents: &[u32]) -> Result<ScoreTable> {
         let pipeline = model.taxonomy.pipeline(node);
-        let documents = self.truth.len();
-        let mut csv = Vec::with_capacity(pipeline.len() * documents);
+        let mut csv = Vec::with_capacity(pipeline.len() * documents.len());
         for &level in &pipeline {
-            csv.extend((0..documents).map(|d| model.csv(level, self.raw(d, level))));
+            csv.extend(documents.iter().map(|&d| model.csv(level, self.raw(d as usize, level))));
         }
         let levels = pipeline.iter().map(|&n| model.taxonomy.id(n).to_owned()).collect();
-        let truth = self.truth.iter().map(|nodes| nodes.binary_search(&node).is_ok()).collect();
+        let truth = documents.iter().map(|&d| self.truth[d as usize].binary_search(&node).is_ok()).collect();
         let table = ScoreTable::new(levels, csv, truth)?;
         let (positives, all) = (table.positives(), table.documents());
         match model.options.imbalance {
@@ -115,20 +135,32 @@ impl Scores {
         }
     }
 
-    /// Thresholds for every pipeline. None where no held-out document of the node can be accepted with any, or only with
-    /// so many others that the utility stays below the least one asked for: whatever such a pipeline accepted would be by
-    /// accident.
+    /// Thresholds for every pipeline, as the options of the model say.
     pub(super) fn tune(&self, model: &ProgressiveModel, progress: &dyn Progress) -> Result<Vec<Option<Tuned>>> {
+        self.tune_on(model, &self.all(), model.options.method, model.options.rare.unwrap_or(0), progress)
+    }
+
+    /// The same from some of the documents. None where no document of the node can be accepted with any, or only with so many others
+    /// that the utility stays below the least one asked for: whatever such a pipeline accepted would be by accident. Nodes with fewer
+    /// than `rare` documents share.
+    pub(super) fn tune_on(
+        &self,
+        model: &ProgressiveModel,
+        documents: &[u32],
+        method: Method,
+        rare: usize,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Option<Tuned>>> {
         let mut tuned = vec![None; self.nodes];
-        let mut positives = vec![0usize; self.nodes];
-        self.truth.iter().flatten().for_each(|&n| positives[n as usize] += 1);
-        let wanted: Vec<u32> = model.taxonomy.nodes().filter(|&n| positives[n as usize] > 0).collect();
+        let positives = self.positives(documents);
+        let wanted: Vec<u32> =
+            model.taxonomy.nodes().filter(|&n| positives[n as usize] > 0 && positives[n as usize] >= rare).collect();
         // A table takes 8 bytes for each document and level: only some are in memory at a time.
-        let at_once = (64 << 20) / (8 * self.truth.len().max(1) * model.taxonomy.height().max(1));
+        let at_once = (64 << 20) / (8 * documents.len().max(1) * model.taxonomy.height().max(1));
         for some in wanted.chunks(at_once.clamp(rayon::current_num_threads(), 256)) {
             let tables: Vec<ScoreTable> =
-                some.par_iter().map(|&node| self.table(model, node)).collect::<Result<_>>()?;
-            let found = select_all(&tables, model.options.method, &model.options.thresholds, progress);
+                some.par_iter().map(|&node| self.table_of(model, node, documents)).collect::<Result<_>>()?;
+            let found = select_all(&tables, method, &model.options.thresholds, progress);
             for ((&node, table), selection) in some.iter().zip(&tables).zip(found) {
                 let selection = selection?;
                 if selection.outcome.true_positives > 0 && selection.utility >= model.options.least_utility {
@@ -143,33 +175,10 @@ impl Scores {
                 }
             }
         }
+        if rare > 1 {
+            self.share(model, documents, rare, &mut tuned, progress)?;
+        }
         Ok(tuned)
-    }
-}
-
-impl Scores {
-    /// What thresholds get right and wrong on held-out documents that they were not selected on, over all pipelines.
-    pub(super) fn apart(&self, model: &ProgressiveModel, progress: &dyn Progress) -> Result<Outcome> {
-        let mut positives = vec![0usize; self.nodes];
-        self.truth.iter().flatten().for_each(|&n| positives[n as usize] += 1);
-        let wanted: Vec<u32> = model.taxonomy.nodes().filter(|&n| positives[n as usize] > 0).collect();
-        let options = &model.options;
-        progress.start("judging thresholds", Some(wanted.len() as u64));
-        let judged = wanted
-            .par_iter()
-            .map(|&node| {
-                if progress.cancelled() {
-                    return Err(Error::Interrupted);
-                }
-                let table = self.table(model, node)?;
-                let found = judged_apart(&table, options.method, &options.thresholds, options.least_utility, progress)?;
-                progress.add(1);
-                Ok(found)
-            })
-            .collect::<Result<Vec<_>>>()?;
-        progress.finish();
-        let nothing = Outcome { true_positives: 0, false_positives: 0, false_negatives: 0 };
-        Ok(judged.into_iter().fold(nothing, Outcome::and))
     }
 }
 

@@ -10,6 +10,7 @@ mod levels;
 mod model;
 mod node;
 mod options;
+mod sharing;
 mod tables;
 mod training;
 
@@ -18,6 +19,7 @@ pub use fit::{ProgressiveFit, fit};
 pub use levels::Step;
 pub use model::{NodeState, ProgressiveMemory, ProgressiveModel, Tuned};
 pub use options::{Answers, ProgressiveOptions};
+pub use sharing::Judged;
 pub use tables::score_tables;
 pub use training::{NegativePolicy, NodeDocuments, TrainingOptions, TrainingSet, TrainingSets};
 

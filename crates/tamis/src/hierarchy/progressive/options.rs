@@ -44,6 +44,13 @@ pub struct ProgressiveOptions {
     pub per_node: Option<usize>,
     /// How thresholds are found.
     pub method: Method,
+    /// Other ways that compete with it: taken is what does best on held-out documents that its thresholds were not selected on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rivals: Vec<Method>,
+    /// Nodes with fewer held-out documents share thresholds; 0 for none. When not given, [`ProgressiveOptions::RARE`] or none, whichever
+    /// does better on documents that thresholds were not selected on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rare: Option<usize>,
     /// Utility, step and bounds of the search for thresholds.
     pub thresholds: pipeline::Options,
     /// A pipeline whose thresholds reach less than this utility on held-out documents never accepts. Nodes with one or
@@ -69,6 +76,8 @@ impl Default for ProgressiveOptions {
             negatives: NegativePolicy::default(),
             per_node: None,
             method: Method::GreedyExact,
+            rivals: Vec::new(),
+            rare: None,
             thresholds: pipeline::Options::default(),
             least_utility: 0.1,
             imbalance: None,
@@ -80,10 +89,32 @@ impl Default for ProgressiveOptions {
 }
 
 impl ProgressiveOptions {
+    /// Held-out documents that are few: nodes with fewer may share thresholds.
+    pub const RARE: usize = 10;
+
+    /// Ways of finding thresholds that compete, and below how many documents nodes share. Weights that bring positives and negatives
+    /// to another ratio are a node's own, and such nodes do not share.
+    pub(super) fn ways(&self) -> Vec<(Method, usize)> {
+        let sharing = match self.rare {
+            _ if self.imbalance.is_some() => vec![0],
+            Some(rare) => vec![rare],
+            None => vec![0, Self::RARE],
+        };
+        let methods = std::iter::once(self.method).chain(self.rivals.iter().copied());
+        methods.flat_map(|method| sharing.iter().map(move |&rare| (method, rare))).collect()
+    }
+
     /// The setting of addis 4 (method 10): 200 words of `ig` and at most 500 positives and 500 negatives at each node, TSA,
     /// every threshold that was found in use. Smaller and faster to train than the default, and less accurate.
     pub fn paper() -> Self {
-        Self { features: Some(200), per_node: Some(1000), method: Method::Tsa, least_utility: 0.0, ..Self::default() }
+        Self {
+            features: Some(200),
+            per_node: Some(1000),
+            method: Method::Tsa,
+            rare: Some(0),
+            least_utility: 0.0,
+            ..Self::default()
+        }
     }
 
     /// Whether siblings learn from the same vectors, so that they can be trained together as one against the rest.

@@ -34,7 +34,7 @@ named! {
 pub struct Worth {
     /// What is maximised.
     pub goal: Goal,
-    /// Whether documents have one most specific label each, and get one.
+    /// Whether documents have one most specific label each, and get one (with [`Goal::F1`] those that are worth it).
     pub one: bool,
     /// Whether labels were given together with their ancestors, and are answered so.
     pub closed: bool,
@@ -82,6 +82,8 @@ impl Worth {
         match (self.goal, &self.costs) {
             (Goal::Cost, Some(costs)) => decided.extend(costs.cheapest(taxonomy, labels, nodes)),
             (Goal::Hf1, _) if self.one => decided.extend(self.best_path(taxonomy, nodes)),
+            // Where two labels are about as likely, both are worth more than either: F1 is over all documents.
+            (Goal::F1, _) if self.one => decided.extend(apart(taxonomy, labels, self.least)),
             _ if self.one => decided.extend(largest(labels)),
             _ => {
                 decided.extend(
@@ -146,11 +148,42 @@ pub(crate) fn best_of(paths: &[Path], least: f64) -> Option<u32> {
 impl std::fmt::Display for Worth {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "none: what is worth most by {}", self.goal)?;
-        if self.goal == Goal::Hf1 || !self.one {
+        if matches!(self.goal, Goal::Hf1 | Goal::F1) || !self.one {
             write!(f, ", nodes from a probability of {:.2}", self.least)?;
         }
         Ok(())
     }
+}
+
+/// The most labels of which none is above another that [`apart`] compares sets of; of more, the likeliest.
+const COMPARED: usize = 12;
+
+/// Of the labels with at least this probability, the set with the largest sum of `p − least` in which none is above another:
+/// labels are answered in their most specific form. Of equals, the set with the likelier labels.
+fn apart(taxonomy: &Taxonomy, labels: &[f64], least: f64) -> Vec<u32> {
+    let p = |label: u32| labels[label as usize];
+    let mut all: Vec<u32> = (0..labels.len() as u32).filter(|&l| p(l) >= least && p(l) > 0.0).collect();
+    all.sort_by(|&a, &b| p(b).total_cmp(&p(a)).then(a.cmp(&b)));
+    all.truncate(COMPARED);
+    let related = |a: u32, b: u32| taxonomy.is_within(a, b) || taxonomy.is_within(b, a);
+    let rivals = |&label: &u32| {
+        let others = all.iter().enumerate().filter(|(_, other)| **other != label && related(label, **other));
+        others.fold(0u32, |bits, (at, _)| bits | 1 << at)
+    };
+    let rivals: Vec<u32> = all.iter().map(rivals).collect();
+    let mut taken = (1u32 << all.len()) - 1;
+    if rivals.iter().any(|&bits| bits != 0) {
+        let mut best = f64::NEG_INFINITY;
+        // Likelier labels are lower bits, and of equal sets the first stays.
+        for set in 0..1u32 << all.len() {
+            let members = || (0..all.len()).filter(move |at| set >> at & 1 == 1);
+            let sum: f64 = members().map(|at| p(all[at]) - least).sum();
+            if sum > best && members().all(|at| rivals[at] & set == 0) {
+                (best, taken) = (sum, set);
+            }
+        }
+    }
+    all.iter().enumerate().filter(|(at, _)| taken >> at & 1 == 1).map(|(_, &label)| label).collect()
 }
 
 /// The place of the largest number above 0, of equals the first.
