@@ -10,7 +10,7 @@ use common::{Folder, says};
 fn letters() -> Folder {
     let folder = Folder::new();
     let line = |i: usize| {
-        let (label, subject, body) = if i % 2 == 0 {
+        let (label, subject, body) = if i.is_multiple_of(2) {
             ("sport", "the puck match", "the goalie stopped the puck in the new rink")
         } else {
             ("trade", "the cargo", "a tanker with crude left the refinery in new york")
