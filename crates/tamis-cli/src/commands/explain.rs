@@ -167,7 +167,7 @@ fn chosen(model: &Model, path: &Path, args: &Args, global: &Global) -> anyhow::R
     }
     if is_text && path != Path::new("-") && !path.exists() {
         let (name, model) = (path.display(), args.model.display());
-        bail!("{name}: no such file; for a text itself: tamis explain {model} --text '…'");
+        bail!("{name}: No such file; for a text itself: tamis explain {model} --text '…'");
     }
     let corpus = tamis::corpus::open(&[path.to_owned()], &options)?;
     // A text that is an object with fields is taken apart by whoever asked.

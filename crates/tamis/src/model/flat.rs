@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::choice::Choice;
 use super::choose::{ChooseOptions, choose};
-use super::costs::{CLOSE, solved_to};
 use super::fit::{Trained, check, sorted};
 use super::shown::Shown;
 use super::validated::{Decision, Validated, Validation, needs_folds};
@@ -386,12 +385,11 @@ impl Chosen<'_> {
         if folds == 0 {
             return Ok(validation.finish());
         }
-        let classifier = solved_to(self.classifier, CLOSE);
         let all = CrossValidation::stratified(counts, rows, folds, seed);
         all.run("validating", 1, progress, |fold, split| {
             let table = Contingency::of_rows(counts, &split.train);
             let (terms, _) = terms(&sparing(self.selector, &table), &table, self.size, self.budget, &Silent)?;
-            let fitted = classifier.fit(&Problem::new(counts, &split.train, &terms), &Silent)?;
+            let fitted = self.classifier.fit(&Problem::new(counts, &split.train, &terms), &Silent)?;
             // In blocks: all ranked lists of a large fold at once would take gigabytes.
             for block in split.test.chunks(4096) {
                 let part = Problem::new(counts, block, &terms);
