@@ -79,7 +79,7 @@ fn a_text_is_explained_as_it_stands() {
     folder.ok("fit mail.jsonl --text-field body --terms words --by df --features all --classifier svm -o m.model -q");
     let output = folder.tamis().args(["explain", "m.model", "--text", "the puck and the goalie"]).output().unwrap();
     says(&String::from_utf8_lossy(&output.stdout), &["sport", "puck"]);
-    says(&folder.refused("explain m.model puck"), &["no such file", "--text"]);
+    says(&folder.refused("explain m.model puck"), &["No such file", "--text"]);
 }
 
 #[test]

@@ -184,11 +184,18 @@ fn along_a_taxonomy_steps_decide_and_curves_agree_with_tuning() {
     let mut compared = 0;
     for node in taxonomy.nodes() {
         let (Some(tuned), Some(curve)) = (filter.tuned(node), model.curve(node)) else { continue };
-        let at = curve.at(*tuned.thresholds.last().unwrap()).unwrap();
         let outcome = tuned.outcome;
+        let threshold = *tuned.thresholds.last().unwrap();
+        let at = curve.at(threshold).unwrap();
         let recall = outcome.true_positives as f64 / (outcome.true_positives + outcome.false_negatives) as f64;
-        // The curve is thinned and in single precision: near, not equal.
-        assert!((f64::from(at.recall) - recall).abs() < 0.1, "{}: {at:?} {outcome:?}", taxonomy.id(node));
+        // A node with few documents has the threshold of its like, which may lie above all points of its own curve.
+        if curve.points[0].threshold < threshold {
+            assert!(recall <= f64::from(at.recall) + 1e-6, "{}: {at:?} {outcome:?}", taxonomy.id(node));
+            continue;
+        }
+        // The curve is thinned and in single precision, and shared thresholds lie between its points: near by a document or a tenth.
+        let near = (1.01 / (outcome.true_positives + outcome.false_negatives) as f64).max(0.1);
+        assert!((f64::from(at.recall) - recall).abs() < near, "{}: {at:?} {outcome:?}", taxonomy.id(node));
         compared += 1;
     }
     assert!(compared > 10);
