@@ -243,29 +243,19 @@ def _train(
     keys = rounds.keys_of(chosen.sparkSession, n_parts)
     packed = chosen.mapInArrow(rounds.pack_task(parted.packer, keys, memory), "key int, part int, document binary")
     plan = parted.plan
-    state = rounds.kept(packed.repartition(n_parts, "key").mapInArrow(rounds.gather_task(plan or b""), rounds.PART))
-    try:
-        made = [json.loads(answer) for _, answer in rounds.answers(state)]
-        if plan is not None:
-            parted.on_parts(len(made))
-        sizes = [part["documents"] for part in made]
-        diary.phase("packing", f"{len(made)} of {n_parts} parts have documents, {min(sizes)} to {max(sizes)} each")
-        while (message := parted.message()) is not None:
-            after = rounds.kept(state.mapInArrow(rounds.round_task(bytes(message)), rounds.PART))
-            try:
-                answers = [answer for _, answer in rounds.answers(after)]
-                diary.round(json.loads(parted.add(answers)))
-            finally:
-                state.unpersist()
-                state = after
-        scorers = parted.scorers(most)
-        if scorers is not None:
-            task = rounds.score_task(bytes(scorers), about["united"], about["labels"])
-            for _, scores in rounds.answers(state.mapInArrow(task, rounds.PART)):
-                parted.add_scores(scores)
-            diary.phase("scoring")
-    finally:
-        state.unpersist()
+    parts = rounds.Parts(packed.repartition(n_parts, "key").mapInArrow(rounds.gather_task(plan or b""), rounds.PART))
+    made = [json.loads(answer) for answer in parts.answers()]
+    if plan is not None:
+        parted.on_parts(len(made))
+    sizes = [part["documents"] for part in made]
+    diary.phase("packing", f"{len(made)} of {n_parts} parts have documents, {min(sizes)} to {max(sizes)} each")
+    while (message := parted.message()) is not None:
+        diary.round(json.loads(parted.add(parts.round(bytes(message)))))
+    scorers = parted.scorers(most)
+    if scorers is not None:
+        for scores in parts.answers(rounds.score_task(bytes(scorers), about["united"], about["labels"])):
+            parted.add_scores(scores)
+        diary.phase("scoring")
     smallest = sorted({print_ for part in made for print_ in part["smallest"]})
     model, report = parted.finish(smallest, (False, 0))
     diary.phase("deciding")

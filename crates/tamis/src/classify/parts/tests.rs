@@ -273,6 +273,45 @@ fn labels_of_few_documents_need_few_rounds() {
     }
 }
 
+/// Documents of the built-in corpus over its most frequent words: nearly every word is in nearly every document.
+fn of_frequent_words(documents: u64, words: usize) -> Counts {
+    use crate::corpus::Body;
+    use crate::corpus::synth::{Generator, Shape, SynthOptions};
+    let generator = Generator::new(&SynthOptions { documents, ..SynthOptions::of(Shape::Topics) }).unwrap();
+    let mut rows: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    for document in (0..documents).map(|number| generator.document(number)).filter(|d| !d.labels.is_empty()) {
+        let Body::Text(text) = document.body else { unreachable!() };
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase);
+        rows.push((words.collect(), vec![document.labels[0].to_string()]));
+    }
+    let mut frequency: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+    for (own, _) in &rows {
+        let own: std::collections::BTreeSet<&str> = own.iter().map(String::as_str).collect();
+        own.into_iter().for_each(|word| *frequency.entry(word).or_default() += 1);
+    }
+    let mut order: Vec<(usize, String)> = frequency.into_iter().map(|(word, n)| (n, word.to_owned())).collect();
+    order.sort_by(|a, b| b.cmp(a));
+    let kept: std::collections::BTreeSet<String> = order.into_iter().take(words).map(|(_, word)| word).collect();
+    rows.iter_mut().for_each(|(own, _)| own.retain(|word| kept.contains(word)));
+    let mut counts = Counts::from_rows(&rows);
+    counts.fingerprints = (1..=rows.len() as u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    counts
+}
+
+#[test]
+fn frequent_words_need_few_rounds() {
+    let counts = of_frequent_words(600, 200);
+    for (classifier, most) in [("svm(gap=0.01)", 20), ("logistic(gap=0.01)", 10), ("svm(loss=hinge,gap=0.01)", 60)] {
+        let mut training = Training::new(&counts, &classifier.parse().unwrap(), 2);
+        let mut taken = 0;
+        while !training.rounds.is_done() && taken <= most {
+            training.round();
+            taken += 1;
+        }
+        assert!(taken <= most, "{classifier} took {taken} rounds or more");
+    }
+}
+
 #[test]
 fn what_is_not_trained_in_parts_is_refused() {
     let counts = Counts::from_rows(&[(vec!["a"], vec!["X"]), (vec!["b"], vec!["Y"])]);
