@@ -51,7 +51,7 @@ impl ClassifierSpec {
         Row {
             name: "tree",
             example: "tree(svm,trees=3,leaf=100,beam=10,prune=0.1)",
-            what: "Label trees for thousands of labels: an svm at each node, probabilities multiplied along the path, a few trees averaged; \
+            what: "Label trees for thousands of labels: an svm (or `logistic`) at each node, probabilities multiplied along the path, a few trees averaged; \
                    by=means (like labels together), taxonomy, flat, or several of them as in flat+taxonomy.",
             formula: "",
             source: "method 7; Prabhu et al. 2018",

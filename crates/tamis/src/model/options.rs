@@ -205,7 +205,7 @@ impl FitOptions {
         let mut text = text.with_language_of(corpus)?;
         if search {
             let short = corpus.mean_bytes().is_some_and(|bytes| bytes <= Self::SHORT);
-            let little = corpus.bytes().is_some_and(|bytes| bytes <= Self::LITTLE / 4);
+            let little = corpus.bytes().is_some_and(|bytes| bytes <= Self::VERY_LITTLE);
             let widest = match (corpus.is_without_blanks(), short && corpus.labels() <= Self::MANY_LABELS) {
                 (true, _) => Self::WIDEST_WITHOUT_BLANKS,
                 (false, true) if little => Self::WIDEST_OF_LITTLE,
@@ -240,6 +240,8 @@ impl FitOptions {
     const FEW_LABELS: usize = 5;
     /// Bytes of text that are little: pieces of words cost ten times what words do.
     pub const LITTLE: usize = 16 << 20;
+    /// Bytes of text that are very little: pieces across words are affordable there as well.
+    const VERY_LITTLE: usize = Self::LITTLE / 4;
     /// Mean bytes of documents that are short.
     const SHORT: usize = 1000;
 
