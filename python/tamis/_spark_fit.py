@@ -19,8 +19,8 @@ from ._spark_columns import LABELS, TEXT, labelled_columns, text_arrays
 from ._spark_counts import assemble, documents, frequent, summed
 from .categorizer import TextCategorizer
 
-#: Parameters of TextCategorizer that stand for a training along a taxonomy.
-ALONG = ("taxonomy", "negatives", "per_node", "utility", "step", "least_utility", "imbalance", "answers", "goal", "costs")
+#: Parameters of TextCategorizer that stand for thresholds along the pipelines of a taxonomy.
+PIPELINES = ("negatives", "per_node", "utility", "step", "least_utility", "imbalance", "answers")
 
 #: Text that a search may read, in bytes.
 SAMPLE_BYTES = 256 << 20
@@ -107,6 +107,27 @@ def _search(chosen: DataFrame, text: str, fitting: str, sample: int, diary: Diar
     return pinned
 
 
+def _open(estimator: TextCategorizer) -> list[str]:
+    """What is not said, and so is searched."""
+    unsaid = {"by": estimator.by is None, "features": estimator.features == "auto", "classifier": estimator.classifier is None}
+    return [name for name, is_open in unsaid.items() if is_open]
+
+
+def _nodes(chosen: DataFrame, given: Any) -> Any:
+    """The taxonomy of all labels, as nodes."""
+    names = chosen.mapInArrow(rounds.names_task, "label string").distinct().toArrow().column(0).to_pylist()
+    return json.loads(_core.taxonomy_of(json.dumps(given), sorted(names)))
+
+
+def _along(chosen: DataFrame, nodes: Any) -> tuple[DataFrame, str]:
+    """The documents with the labels that a training along a taxonomy takes: the most specific ones where a document has one, else all with
+    their ancestors. And how their labels lie there."""
+    taxonomy = json.dumps(nodes)
+    tallies = chosen.mapInArrow(rounds.tally_task(taxonomy), "tally string").toArrow().column(0).to_pylist()
+    tally, one = _core.merged_tallies(taxonomy, tallies)
+    return chosen.mapInArrow(rounds.form_task(taxonomy, one), f"{TEXT} string, {LABELS} array<string>"), tally
+
+
 def _counts(chosen: DataFrame, text: str, folds: int, min_df: int, memory: int) -> tuple[list, int, int]:
     """Counts of each fold, and how many documents have no label, and several."""
     counted = chosen.mapInArrow(rounds.count_task(text, folds, memory), rounds.FOLDED)
@@ -177,8 +198,9 @@ def fit(
     verbose : bool, default=False
         Says on stderr how long each phase and round took, and the gap.
     **options
-        As of :class:`tamis.TextCategorizer`: ``by``, ``features``, ``classifier`` (``svm``, ``logistic`` or ``bayes``), ``threshold``,
-        ``calibrate``, ``folds``, ``terms``, … ; a taxonomy, neighbours, label trees and pairs of labels are for one machine.
+        As of :class:`tamis.TextCategorizer`: ``by``, ``features``, ``classifier`` (``svm``, ``logistic``, ``bayes``, ``tree(svm)`` or ``tree(logistic)``),
+        ``threshold``, ``calibrate``, ``folds``, ``terms``, ``taxonomy`` and ``goal``, … ; neighbours, pairs of labels and thresholds along
+        pipelines are for one machine.
 
     Returns
     -------
@@ -189,9 +211,11 @@ def fit(
     estimator._validate_params()
     given = estimator.get_params(deep=False)
     usual = TextCategorizer().get_params(deep=False)
-    for name in ALONG:
+    for name in PIPELINES:
         if given[name] != usual[name]:
-            raise ValueError(f"{name}= is for models along a taxonomy, which are trained on one machine: tamis.TextCategorizer")
+            raise ValueError(f"{name}= is for thresholds along pipelines, which are set on one machine: tamis.TextCategorizer")
+    if estimator.goal == "cost" and (open_choices := _open(estimator)):
+        raise ValueError(f"goal='cost' compares on one machine: name {', '.join(open_choices)} here, or use tamis.TextCategorizer")
     for name, value in (("rounds_at_most", rounds_at_most), ("min_df", min_df), ("sample", sample)):
         _inputs.whole(name, value, 1)
     if parts is not None:
@@ -207,11 +231,17 @@ def fit(
     spark = df.sparkSession
     rounds.check_executors(spark, _core.__version__)
     fitting, pinned = estimator._fitting(), None
-    if estimator.by is None or estimator.classifier is None or estimator.features == "auto":
+    if fitting["taxonomy"] is not None:
+        fitting["taxonomy"] = _nodes(chosen, fitting["taxonomy"])
+    if _open(estimator):
         pinned = _search(chosen, choices, json.dumps(fitting), sample, diary)
         fitting, resolved = pinned["options"], json.dumps(pinned["text"])
     else:
         resolved = _core.resolved_text(choices)
+    tally = None
+    if fitting["taxonomy"] is not None and fitting["threshold"] is None:
+        chosen, tally = _along(chosen, fitting["taxonomy"])
+        diary.phase("labels")
     n_parts = rounds.default_parts(spark) if parts is None else int(parts)
     folds = _core.PartedFit.FOLDS if estimator.folds is None else int(estimator.folds)
     if folds == 1:
@@ -219,7 +249,7 @@ def fit(
     tables, unlabelled, several = _counts(chosen, resolved, folds, int(min_df), memory)
     diary.phase("counting")
     parted = _core.PartedFit(
-        json.dumps(fitting), resolved, tables, unlabelled, several, n_parts, int(rounds_at_most), _inputs.how(estimator)
+        json.dumps(fitting), resolved, tables, unlabelled, several, tally, n_parts, int(rounds_at_most), _inputs.how(estimator)
     )
     del tables
     if pinned is not None:

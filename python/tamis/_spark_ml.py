@@ -33,7 +33,7 @@ from . import _core
 
 #: The parameters, by the kind of their values; names are those of :func:`tamis.spark.fit`, spelled as Spark spells them.
 TEXTS = ("by", "classifier", "effort", "prefer", "unlabelled", "threshold", "calibrate", "terms", "words", "digits", "stop_words", "stem",
-         "language", "html")  # fmt: skip
+         "language", "html", "taxonomy", "goal", "costs")  # fmt: skip
 WHOLES = ("folds", "ngrams", "min_length", "max_length", "random_state", "parts", "rounds_at_most", "min_df", "sample", "held_out_scores")
 NUMBERS = ("loss", "seconds")
 SWITCHES = ("lowercase", "quantise", "verbose")

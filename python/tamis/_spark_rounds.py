@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from . import _core
+from ._spark_columns import LABELS, TEXT, label_sets
 from ._spark_counts import chunks, counted_rows, documents
 
 #: A part as rows.
@@ -37,6 +38,42 @@ def row(part: int, kind: int, place: int, content: bytes) -> Any:
     columns = [pa.array([number], pa.int32()) for number in (part, kind, place)]
     names = ["part", "kind", "place", "bytes"]
     return pa.RecordBatch.from_arrays([*columns, pa.array([content], pa.binary())], names=names)
+
+
+def names_task(batches: Iterator) -> Iterator:
+    """The names of the labels of a partition, each once."""
+    found: set[str] = set()
+    for batch in batches:
+        found.update(label_sets(batch.column(LABELS), batch.num_rows, "labels")[1])
+    yield pa.RecordBatch.from_arrays([pa.array(sorted(found), pa.string())], names=["label"])
+
+
+def tally_task(taxonomy: str) -> Callable:
+    """How the labels of a partition lie in a taxonomy."""
+
+    def task(batches: Iterator) -> Iterator:
+        told = []
+        for table in chunks(batches):
+            _, sets, names = documents(table)
+            told.append(_core.tally_labels(sets, names, taxonomy))
+        yield pa.RecordBatch.from_arrays([pa.array(told, pa.string())], names=["tally"])
+
+    return task
+
+
+def form_task(taxonomy: str, one: bool) -> Callable:
+    """Documents with their most specific labels alone, or with all ancestors."""
+
+    def task(batches: Iterator) -> Iterator:
+        for table in chunks(batches):
+            _, sets, names = documents(table)
+            offsets, nodes, known = _core.formed_labels(sets, names, taxonomy, one)
+            values = pa.array(known, pa.string()).take(pa.array(nodes))
+            labels = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
+            text = pa.concat_arrays(table.column(TEXT).chunks)
+            yield pa.RecordBatch.from_arrays([text, labels], names=[TEXT, LABELS])
+
+    return task
 
 
 def count_task(text: str, folds: int, memory: int) -> Callable:

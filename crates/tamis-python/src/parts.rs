@@ -9,11 +9,14 @@ use pyo3::types::PyBytes;
 use serde_json::json;
 use tamis::classify::parts::{Packer, Part, Plan, Scorers, draw_of, fingerprint_of, fold_of, part_of, pieces};
 use tamis::corpus::Glance;
-use tamis::counts::{Contingency, CountOptions, count};
-use tamis::model::{FitOptions, FrontierPoint, PartedFit, PartedTables, Seen, Trial};
+use tamis::counts::{Contingency, CountOptions, Csr, Vocabulary, count};
+use tamis::hierarchy::{GivenTaxonomy, Taxonomy};
+use tamis::model::{
+    FitOptions, FrontierPoint, LabelTally, PartedFit, PartedTables, Seen, Trial, learned_labels,
+};
 use tamis::terms::{TextChoices, TextOptions};
 
-use crate::arrays::Sets;
+use crate::arrays::{Decided, Sets};
 use crate::counts::PyCounts;
 use crate::errors::{json as to_json, options, to_py};
 use crate::model::PyModel;
@@ -88,6 +91,65 @@ fn choose_column(
         "frontier": pinned.frontier,
         "reasons": pinned.reasons,
     }))
+}
+
+/// The taxonomy that options mean, once all labels are known, as its nodes in JSON.
+#[pyfunction]
+fn taxonomy_of(given: &str, names: Vec<String>) -> PyResult<String> {
+    let given: GivenTaxonomy = options(given)?;
+    let taxonomy = given.of(&Vocabulary::new(names)).map_err(to_py)?;
+    to_json(&GivenTaxonomy::Tree(taxonomy))
+}
+
+/// How the labels of documents lie in a taxonomy, as JSON.
+#[pyfunction]
+fn tally_labels(labels: Sets<'_>, names: Vec<String>, taxonomy: &str) -> PyResult<String> {
+    let (labels, names) = named(&labels, names)?;
+    to_json(&LabelTally::of(&options(taxonomy)?, &labels, &names).map_err(to_py)?)
+}
+
+/// Tallies added up, as JSON; and whether documents are learned with their most specific label alone.
+#[pyfunction]
+fn merged_tallies(taxonomy: &str, tallies: Vec<String>) -> PyResult<(String, bool)> {
+    let mut sum = LabelTally::new(options::<Taxonomy>(taxonomy)?.len());
+    for tally in &tallies {
+        sum.merge(&options(tally)?).map_err(to_py)?;
+    }
+    Ok((to_json(&sum)?, sum.is_one()))
+}
+
+/// Labels as a training along a taxonomy takes them: the sets, and the names of all nodes.
+#[pyfunction]
+fn formed_labels<'py>(
+    py: Python<'py>,
+    labels: Sets<'py>,
+    names: Vec<String>,
+    taxonomy: &str,
+    one: bool,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>, Vec<String>)> {
+    let (labels, names) = named(&labels, names)?;
+    let taxonomy: Taxonomy = options(taxonomy)?;
+    let formed = learned_labels(&taxonomy, &labels, &names, one).map_err(to_py)?;
+    let mut sets = Decided::new();
+    (0..formed.rows()).for_each(|row| sets.push(formed.row_indices(row)));
+    let ids = taxonomy.ids().iter().map(str::to_owned).collect();
+    Ok((sets.offsets.into_pyarray(py), sets.labels.into_pyarray(py), ids))
+}
+
+/// Sets of labels with names in any order, as they are numbered: by their names.
+fn named(labels: &Sets<'_>, names: Vec<String>) -> PyResult<(Csr<()>, Vocabulary)> {
+    let labels = labels.csr()?;
+    let sorted = Vocabulary::new(&names);
+    let number: Vec<u32> = names.iter().filter_map(|name| sorted.id(name)).collect();
+    let mut renumbered = Csr::new(sorted.len());
+    let mut row_labels = Vec::new();
+    for row in 0..labels.rows() {
+        row_labels.clear();
+        row_labels.extend(labels.row_indices(row).iter().map(|&label| number[label as usize]));
+        row_labels.sort_unstable();
+        renumbered.push_row(row_labels.iter().map(|&label| (label, ())));
+    }
+    Ok((renumbered, sorted))
 }
 
 /// Packs an Arrow column of texts: the part of each document, and an Arrow column of packed documents.
@@ -212,13 +274,15 @@ impl PyPartedFit {
         folds: Vec<PyRef<'_, PyCounts>>,
         unlabelled: u64,
         several: u64,
+        tally: Option<&str>,
         parts: usize,
         rounds: usize,
         how: How,
     ) -> PyResult<Self> {
         let (fitting, text): (FitOptions, TextOptions) = (options(fitting)?, options(text)?);
         let folds = folds.iter().map(|counts| counts.table().clone()).collect();
-        let tables = PartedTables { folds, unlabelled, several };
+        let tally = tally.map(options).transpose()?;
+        let tables = PartedTables { folds, unlabelled, several, tally };
         let fit = run(py, how, move |progress| PartedFit::new(fitting, text, tables, parts, rounds, progress))?;
         Ok(Self(Mutex::new(Some(fit))))
     }
@@ -296,6 +360,10 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(resolved_text, m)?)?;
     m.add_function(wrap_pyfunction!(count_folds, m)?)?;
     m.add_function(wrap_pyfunction!(choose_column, m)?)?;
+    m.add_function(wrap_pyfunction!(taxonomy_of, m)?)?;
+    m.add_function(wrap_pyfunction!(tally_labels, m)?)?;
+    m.add_function(wrap_pyfunction!(merged_tallies, m)?)?;
+    m.add_function(wrap_pyfunction!(formed_labels, m)?)?;
     m.add_function(wrap_pyfunction!(pack_column, m)?)?;
     m.add_function(wrap_pyfunction!(draw_column, m)?)?;
     m.add_function(wrap_pyfunction!(gather, m)?)?;

@@ -7,7 +7,7 @@ use super::choose::{ChooseOptions, choose};
 use super::fit::{Trained, check, sorted};
 use super::shown::Shown;
 use super::validated::{Decision, Validated, Validation, needs_folds};
-use super::{FitOptions, FrontierPoint, Model, ModelParts, Ranker, Seen, TrainingSummary, Trial};
+use super::{FitOptions, FrontierPoint, Model, ModelParts, Ranker, Seen, TrainingSummary, Trial, worth};
 use crate::classify::svm::{Multi, Solution};
 use crate::classify::sweep::{Prefixes, Task, means};
 use crate::classify::{ClassifierSpec, Fitted, Problem, Scored, SvmOptions, rank_documents};
@@ -198,6 +198,9 @@ impl FitOptions {
     /// named, how text becomes terms, and what was compared.
     pub fn pinned(&self, counts: &Counts, rows: &[usize], progress: &dyn Progress) -> Result<Pinned> {
         check(counts, rows)?;
+        if let (None, Some(given)) = (self.threshold, &self.taxonomy) {
+            return worth::pinned(self, counts, rows, &given.of(&counts.labels)?, progress);
+        }
         let Choice { terms, classifier, selector, size, trials, frontier, reasons } =
             settle(counts, rows, self, progress)?;
         let options = Self {

@@ -64,6 +64,12 @@ impl Held {
         self.documents.len()
     }
 
+    /// Adds what was said about a document elsewhere; `truth` are its most specific nodes.
+    pub(super) fn push(&mut self, fold: usize, ranked: &[Scored], truth: Vec<u32>) {
+        let ranked = ranked[..ranked.len().min(Worth::PLACES)].to_vec();
+        self.documents.push(Document { fold, ranked, truth });
+    }
+
     pub(super) fn add(&mut self, fold: usize, fitted: &Fitted, part: &Problem, rows: &[usize], truth: &Csr<()>) {
         let ranked = rank_documents(fitted, part, |_, ranked, _| ranked[..ranked.len().min(Worth::PLACES)].to_vec());
         self.documents.extend(ranked.into_iter().zip(rows).map(|(ranked, &row)| Document {

@@ -40,6 +40,7 @@ pub use file::ModelFileInfo;
 pub use fit::{NodesSeen, Trained};
 pub use fitted::{Memory, Model, ModelParts, Ranker, TrainingSummary};
 pub use flat::Pinned;
+pub use form::{LabelTally, learned_labels};
 pub use label::{Answers, Worked};
 pub use label_form::LabelForm;
 pub use labeller::{Decided, Labeller};

@@ -4,19 +4,23 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::fit::Trained;
+use super::fit::{NodesSeen, Trained};
 use super::flat::{TOO_FEW, sparing, terms, unsolved, usual_threshold};
+use super::form::LabelTally;
+use super::held::Held;
 use super::options::{Deciding, Unlabelled};
 use super::shown::Shown;
 use super::validated::{Decision, Validation, needs_folds};
-use super::{FitOptions, FrontierPoint, Model, ModelParts, Ranker, Seen, TrainingSummary, Trial};
-use crate::classify::parts::{Packer, Plan, PlannedModel, RoundReport, Rounds, Scorers, scored};
+use super::{FitOptions, FrontierPoint, Model, ModelParts, Ranker, Seen, TrainingSummary, Trial, worth};
+use crate::classify::parts::{Packer, Plan, PlannedModel, Question, RoundReport, Rounds, Scorers, scored};
 use crate::classify::svm::Solution;
-use crate::classify::{ClassifierSpec, Fitted, Linear, Weighter};
+use crate::classify::tree::{Counted, Groups, Outline};
+use crate::classify::{ClassifierSpec, Fitted, Linear, TreeOptions, Weighter};
 use crate::counts::{Contingency, ContingencyParts, Csr, Vocabulary};
 use crate::features::{Selector, Size};
+use crate::hierarchy::{Taxonomy, Worth};
 use crate::terms::TextOptions;
-use crate::threshold::{Threshold, Thresholds};
+use crate::threshold::{Calibration, Threshold, Thresholds};
 use crate::{Error, Progress, Result};
 
 /// Counts of all documents.
@@ -28,6 +32,9 @@ pub struct PartedTables {
     pub unlabelled: u64,
     /// Documents with more than one.
     pub several: u64,
+    /// How labels lie in the taxonomy, where answers are to be chosen along one: then documents were counted with their most specific nodes
+    /// ([`LabelTally::is_one`]) or with all.
+    pub tally: Option<LabelTally>,
 }
 
 /// What there is to say before the rounds.
@@ -60,6 +67,33 @@ struct Member {
     weighter: Weighter,
     /// Bayes needs no rounds.
     ready: Option<Linear>,
+    /// Label trees.
+    outline: Option<Outline>,
+}
+
+/// What held-out documents are judged by.
+enum Judged {
+    /// Labels side by side.
+    Flat(Validation),
+    /// Answers along a taxonomy, by what they are worth.
+    Along(Box<Along>),
+}
+
+struct Along {
+    worth: Worth,
+    tally: LabelTally,
+    held: Held,
+}
+
+/// What held-out documents taught.
+struct Learned {
+    thresholds: Thresholds,
+    curves: Vec<crate::threshold::ThresholdCurve>,
+    report: Option<crate::threshold::ThresholdReport>,
+    calibration: Option<Calibration>,
+    worth: Option<Worth>,
+    quality: Vec<(String, f64)>,
+    confusions: Vec<super::shown::Confusion>,
 }
 
 /// A fit in parts. Counts of the parts come first; then rounds, for the classifiers that need some; then the scores of held-out documents;
@@ -73,7 +107,8 @@ pub struct PartedFit {
     members: Vec<Member>,
     united: Arc<Vocabulary>,
     rounds: Option<Rounds>,
-    validation: Validation,
+    taxonomy: Option<Taxonomy>,
+    judged: Judged,
     exclusive: bool,
     single_label: bool,
     folds: usize,
@@ -100,9 +135,6 @@ impl PartedFit {
                 "selector, classifier and number of features must be named where documents are in parts",
             ));
         };
-        if options.taxonomy.is_some() {
-            return Err(Error::invalid("taxonomy", "…", "a model along a taxonomy is trained on one machine"));
-        }
         if selector.has_auto() {
             return Err(Error::invalid("by", &selector, "λ is learned on one machine: name it"));
         }
@@ -110,7 +142,7 @@ impl PartedFit {
             None => None,
             Some(Deciding::Flat(threshold)) => Some(threshold),
             Some(Deciding::Along(method)) => {
-                return Err(Error::invalid("threshold", method, "it sets thresholds along a taxonomy"));
+                return Err(Error::invalid("threshold", method, "thresholds along pipelines are set on one machine"));
             }
         };
         let size = match size {
@@ -127,10 +159,24 @@ impl PartedFit {
         if tables.folds.len() != asked.max(1) {
             return Err(Error::data(format!("{} folds were counted instead of {asked}", tables.folds.len())));
         }
-        let PartedTables { folds: tables, unlabelled, several } = tables;
-        let all = merged(&tables, None, None)?;
+        let PartedTables { folds: tables, unlabelled, several, tally } = tables;
+        let mut all = merged(&tables, None, None)?;
+        let taxonomy = match (&options.taxonomy, &tally) {
+            (None, _) => None,
+            (Some(given), None) => Some(given.of(all.labels())?),
+            (Some(given), Some(tally)) => {
+                let taxonomy = given.of(all.labels())?;
+                if tally.specific.len() != taxonomy.len() {
+                    return Err(Error::data("labels of another taxonomy were counted"));
+                }
+                // Every node is a label, with documents or without.
+                all = nothing(all.vocabulary(), &Arc::new(taxonomy.ids().clone()))?.merge(&all);
+                Some(taxonomy)
+            }
+        };
         check(&all, &options, unlabelled, several)?;
-        let (exclusive, single_label) = (unlabelled + several == 0, several == 0);
+        let exclusive = unlabelled + several == 0;
+        let single_label = tally.as_ref().map_or(several, |tally| tally.several) == 0;
         let mut trained = vec![all];
         if asked > 0 {
             for fold in 0..asked {
@@ -150,7 +196,19 @@ impl PartedFit {
             reasons.extend(reason.filter(|_| number == 0));
             chosen.push(terms);
         }
-        let threshold = threshold.unwrap_or_else(|| {
+        let along = match (tally, &taxonomy) {
+            (Some(tally), Some(taxonomy)) if threshold.is_none() => {
+                if folds < 2 {
+                    let reason = "probabilities are learned from documents that were held out: two folds or more";
+                    return Err(Error::invalid("folds", asked, reason));
+                }
+                let worth = worth::worth_of(&options, &tally.form(), taxonomy)?;
+                reasons.push(worth::about(&worth, &tally.form()));
+                Some(Along { worth, tally, held: Held::new(taxonomy.len()) })
+            }
+            _ => None,
+        };
+        let threshold = threshold.or(along.as_ref().map(|_| Threshold::None)).unwrap_or_else(|| {
             let labels: u64 = trained[0].label_documents().iter().map(|&n| u64::from(n)).sum();
             let usual = labels as f64 / (trained[0].documents() - unlabelled).max(1) as f64;
             let (threshold, reason) = usual_threshold(&classifier, folds, exclusive, single_label, usual);
@@ -165,7 +223,9 @@ impl PartedFit {
         united.dedup();
         let names = united.iter().map(|&term| trained[0].vocabulary().name(term));
         let names = Arc::new(Vocabulary::from_sorted(names));
-        let mut members = Vec::new();
+        let classifier = with_parents(classifier, taxonomy.as_ref());
+        let (mut groups, mut questions) = (Groups::default(), Vec::new());
+        let mut members: Vec<Member> = Vec::new();
         for (table, terms) in trained.into_iter().zip(chosen) {
             let places = terms.iter().filter_map(|term| united.binary_search(term).ok().map(|p| p as u32)).collect();
             let (weighter, ready) = match &classifier {
@@ -175,21 +235,37 @@ impl PartedFit {
                 }
                 ClassifierSpec::Svm(svm) => (svm.vectors.fit_counts(&table, &terms)?, None),
                 ClassifierSpec::Logistic(logistic) => (logistic.vectors.fit_counts(&table, &terms)?, None),
-                _ => {
-                    let reason = "only svm, logistic and bayes are trained in parts";
+                ClassifierSpec::Tree(tree) => (tree.base.vectors().fit_counts(&table, &terms)?, None),
+                ClassifierSpec::Knn(_) => {
+                    let reason = "only svm, logistic, bayes and trees are trained in parts";
                     return Err(Error::invalid("classifier", &classifier, reason));
                 }
             };
             let blocks = text.blocks_of(terms.iter().map(|&term| table.vocabulary().name(term)));
             let weighter = weighter.with_blocks(blocks);
-            members.push(Member { table, terms, places, weighter, ready });
+            let number = members.len() as u32;
+            let outline = match &classifier {
+                ClassifierSpec::Bayes(_) => None,
+                ClassifierSpec::Tree(tree) => {
+                    let counted = Counted { table: &table, terms: &terms, weighter: &weighter, exclusive };
+                    Some(tree.outline(number, &counted, &mut groups, &mut questions)?)
+                }
+                _ => {
+                    questions.extend(Plan::questions(&classifier, number, &table, exclusive)?);
+                    None
+                }
+            };
+            members.push(Member { table, terms, places, weighter, ready, outline });
         }
         let rounds = match &classifier {
             ClassifierSpec::Bayes(_) => None,
-            _ => Some(Rounds::new(plan(&classifier, &members, names.len(), exclusive)?, parts, most)?),
+            _ => Some(Rounds::new(plan(&classifier, &members, names.len(), groups.all, questions), parts, most)?),
         };
         let decide = if threshold.needs_held_out() { None } else { Some(Thresholds::untuned(threshold)?) };
-        let validation = Validation::new(members[0].table.labels().len(), decide)?;
+        let judged = match along {
+            Some(along) => Judged::Along(Box::new(along)),
+            None => Judged::Flat(Validation::new(members[0].table.labels().len(), decide)?),
+        };
         Ok(Self {
             options,
             text,
@@ -199,7 +275,8 @@ impl PartedFit {
             members,
             united: names,
             rounds,
-            validation,
+            taxonomy,
+            judged,
             exclusive,
             single_label,
             folds,
@@ -269,51 +346,112 @@ impl PartedFit {
             return Ok(None);
         }
         let models = (1..self.members.len())
-            .map(|number| self.linear(number)?.spread(&self.members[number].places, self.united.len()))
+            .map(|number| {
+                let places = &self.members[number].places;
+                match self.fitted(number)? {
+                    Fitted::Linear(linear) => linear.spread(places, self.united.len()).map(Fitted::Linear),
+                    Fitted::Trees(trees) => trees.spread(places, self.united.len()).map(Fitted::Trees),
+                    Fitted::Knn { .. } => Err(Error::data("neighbours are not found in parts")),
+                }
+            })
             .collect::<Result<Vec<_>>>()?;
         let report = self.report();
-        let scores = report.documents.saturating_mul(report.labels as u64).max(1);
-        Ok(Some(Scorers { models, share: (most as f64 / scores as f64).min(1.0) }))
+        let each = match &self.judged {
+            Judged::Flat(_) => report.labels,
+            Judged::Along(_) => report.labels.min(Worth::PLACES),
+        };
+        let scores = report.documents.saturating_mul(each as u64).max(1);
+        Ok(Some(Scorers { models, most: each, share: (most as f64 / scores as f64).min(1.0) }))
     }
 
     /// Adds the scores of a part; parts come in their order.
     pub fn add_scores(&mut self, bytes: &[u8]) -> Result<()> {
         let (labels, folds) = (self.members[0].table.labels().len(), self.folds);
-        let validation = &mut self.validation;
+        let (judged, taxonomy) = (&mut self.judged, self.taxonomy.as_ref());
         scored(bytes, labels, |fold, ranked, truth| {
-            if fold < folds {
-                validation.add(fold, ranked, truth);
+            if fold >= folds {
+                return;
+            }
+            match judged {
+                Judged::Flat(validation) => validation.add(fold, ranked, truth),
+                Judged::Along(along) => {
+                    let mut truth = truth.to_vec();
+                    if let Some(taxonomy) = taxonomy {
+                        taxonomy.most_specific(&mut truth);
+                    }
+                    along.held.push(fold, ranked, truth);
+                }
             }
         })
     }
 
-    fn linear(&self, number: usize) -> Result<Linear> {
-        let member = &self.members[number];
-        match (&member.ready, &self.rounds) {
-            (Some(linear), _) => Ok(linear.clone()),
-            (None, Some(rounds)) => {
-                let with = with_documents(&member.table);
-                rounds.linear(number, &member.places, member.weighter.clone(), &with)
+    fn fitted(&self, number: usize) -> Result<Fitted> {
+        let Member { ready, outline, places, weighter, table, .. } = &self.members[number];
+        match (ready, &self.rounds, &self.classifier, outline) {
+            (Some(linear), ..) => Ok(Fitted::Linear(linear.clone())),
+            (None, Some(rounds), ClassifierSpec::Tree(tree), Some(outline)) => {
+                tree.grown(outline, rounds, places, weighter.clone()).map(Fitted::Trees)
             }
-            (None, None) => Err(Error::data("this classifier is trained without rounds")),
+            (None, Some(rounds), ..) => {
+                rounds.linear(number, places, weighter.clone(), &with_documents(table)).map(Fitted::Linear)
+            }
+            (None, None, ..) => Err(Error::data("this classifier is trained without rounds")),
         }
     }
 
     /// The model. `fingerprints` are the smallest of all documents.
     pub fn finish(self, fingerprints: Vec<u64>) -> Result<Trained> {
-        let linear = self.linear(0)?;
-        let linear = if self.options.quantise { linear.quantised()? } else { linear };
-        let solutions: Vec<Solution> = self.rounds.as_ref().map_or_else(Vec::new, |rounds| rounds.solutions(0));
+        let fitted = match self.fitted(0)? {
+            Fitted::Linear(linear) if self.options.quantise => Fitted::Linear(linear.quantised()?),
+            fitted => fitted,
+        };
+        let mut solutions: Vec<Solution> = self.rounds.as_ref().map_or_else(Vec::new, |rounds| rounds.solutions(0));
         if let Some(remark) = unsolved(&solutions) {
             tracing::warn!(target: crate::NOT_CONVERGED, "{remark}");
         }
-        let Self { options, text, classifier, selector, members, validation, mut reasons, frontier, trials, .. } = self;
-        let validated = validation.finish();
+        if matches!(fitted, Fitted::Trees(_)) {
+            // Those of nodes are not of labels.
+            solutions.clear();
+        }
+        let Self { options, text, mut classifier, selector, members, judged, mut reasons, frontier, trials, .. } = self;
+        let (taxonomy, threshold, exclusive) = (self.taxonomy, self.threshold, self.exclusive);
         let member = &members[0];
         let labels = Arc::clone(member.table.labels());
-        reasons.extend(validated.unanswered(&labels));
-        let Decision { thresholds, curves, report, calibration } =
-            validated.decision(&options, &classifier, self.threshold, self.exclusive, labels.len())?;
+        let mut label_documents = member.table.label_documents().to_vec();
+        let mut nodes = None;
+        let learned = match (judged, &taxonomy) {
+            (Judged::Along(along), Some(taxonomy)) => {
+                let Along { mut worth, tally, held } = *along;
+                let (calibration, least) = held.learn(&worth, taxonomy)?;
+                worth.least = least;
+                let quality = held.quality(&worth, taxonomy, calibration.as_ref())?;
+                let (without, remark) = worth::without_documents(taxonomy, &tally.all);
+                reasons.extend(remark);
+                nodes = Some(NodesSeen { without_documents: without, untunable: Vec::new(), example: None });
+                label_documents = if worth.closed { tally.all } else { tally.specific };
+                Learned {
+                    thresholds: Thresholds::untuned(Threshold::None)?,
+                    curves: Vec::new(),
+                    report: None,
+                    calibration,
+                    worth: Some(worth),
+                    quality,
+                    confusions: Vec::new(),
+                }
+            }
+            (Judged::Along(_), None) => return Err(Error::data("there is no taxonomy")),
+            (Judged::Flat(validation), _) => {
+                let validated = validation.finish();
+                reasons.extend(validated.unanswered(&labels));
+                let Decision { thresholds, curves, report, calibration } =
+                    validated.decision(&options, &classifier, threshold, exclusive, labels.len())?;
+                let (quality, confusions) = (validated.quality, validated.confusions);
+                Learned { thresholds, curves, report, calibration, worth: None, quality, confusions }
+            }
+        };
+        if let ClassifierSpec::Tree(tree) = &mut classifier {
+            tree.parents = None;
+        }
         let mut order: Vec<(u32, u32)> = member.terms.iter().zip(0..).map(|(&term, feature)| (term, feature)).collect();
         order.sort_unstable();
         let names = Vocabulary::from_sorted(order.iter().map(|&(term, _)| member.table.vocabulary().name(term)));
@@ -322,71 +460,91 @@ impl PartedFit {
             terms: Arc::new(names),
             feature_of: order.into_iter().map(|(_, feature)| feature).collect(),
             labels,
-            taxonomy: None,
-            ranker: Ranker::Flat(Fitted::Linear(linear)),
+            taxonomy,
+            ranker: Ranker::Flat(fitted),
             neighbours: Vec::new(),
-            thresholds,
-            curves,
-            calibration,
-            worth: None,
+            thresholds: learned.thresholds,
+            curves: learned.curves,
+            calibration: learned.calibration,
+            worth: learned.worth,
             summary: TrainingSummary {
                 program: TrainingSummary::this_program(),
                 documents: member.table.documents(),
-                label_documents: member.table.label_documents().to_vec(),
+                label_documents,
                 vocabulary: member.table.df().iter().filter(|&&df| df > 0).count(),
                 single_label: self.single_label,
                 selector: selector.to_string(),
                 classifier,
                 seed: options.seed,
                 choices: reasons,
-                quality: validated.quality,
+                quality: learned.quality,
                 folds: self.folds,
             },
             seen: Seen::from_fingerprints(fingerprints),
             target: None,
-            shown: Shown { frontier: frontier.clone(), confusions: validated.confusions, ..Shown::default() },
+            shown: Shown { frontier: frontier.clone(), confusions: learned.confusions, ..Shown::default() },
         })?;
-        Ok(Trained { model, trials, frontier, thresholds: report, unchanged: None, nodes: None, solutions })
+        Ok(Trained { model, trials, frontier, thresholds: learned.report, unchanged: None, nodes, solutions })
     }
 }
 
-fn plan(classifier: &ClassifierSpec, members: &[Member], features: usize, exclusive: bool) -> Result<Plan> {
-    let mut questions = Vec::new();
-    for (number, member) in members.iter().enumerate() {
-        questions.extend(Plan::questions(classifier, number as u32, &member.table, exclusive)?);
+/// Trees learn where labels lie.
+fn with_parents(classifier: ClassifierSpec, taxonomy: Option<&Taxonomy>) -> ClassifierSpec {
+    match (classifier, taxonomy) {
+        (ClassifierSpec::Tree(tree), Some(taxonomy)) => {
+            let parents = taxonomy.nodes().map(|node| taxonomy.parent(node)).collect();
+            ClassifierSpec::Tree(TreeOptions { parents: Some(Arc::new(parents)), ..tree })
+        }
+        (classifier, _) => classifier,
     }
+}
+
+fn plan(
+    classifier: &ClassifierSpec,
+    members: &[Member],
+    features: usize,
+    groups: Vec<Vec<u32>>,
+    questions: Vec<Question>,
+) -> Plan {
     let model = |(number, member): (usize, &Member)| PlannedModel {
         held_out: number.checked_sub(1).map(|fold| fold as u32),
         weighter: member.weighter.spread(&member.places, features),
     };
-    Ok(Plan {
-        classifier: classifier.clone(),
+    Plan {
+        // Nodes of trees are problems like those of labels.
+        classifier: match classifier {
+            ClassifierSpec::Tree(tree) => tree.node().into(),
+            other => other.clone(),
+        },
         features,
         labels: members[0].table.labels().len(),
         folds: members.len() - 1,
         models: members.iter().enumerate().map(model).collect(),
+        groups,
         questions,
+    }
+}
+
+/// Counts of no document.
+fn nothing(terms: &Arc<Vocabulary>, labels: &Arc<Vocabulary>) -> Result<Contingency> {
+    let mut meetings = Csr::new(labels.len());
+    (0..terms.len()).for_each(|_| meetings.push_row([]));
+    Contingency::from_parts(ContingencyParts {
+        vocabulary: Arc::clone(terms),
+        labels: Arc::clone(labels),
+        documents: 0,
+        tokens: 0,
+        label_documents: vec![0; labels.len()],
+        df: vec![0; terms.len()],
+        occurrences: vec![0; terms.len()],
+        meetings,
     })
+    .map_err(Error::data)
 }
 
 /// The counts of all folds but one, with the terms and labels of `like`.
 fn merged(tables: &[Contingency], without: Option<usize>, like: Option<&Contingency>) -> Result<Contingency> {
-    let nothing = |like: &Contingency| {
-        let mut meetings = Csr::new(like.labels().len());
-        (0..like.terms()).for_each(|_| meetings.push_row([]));
-        Contingency::from_parts(ContingencyParts {
-            vocabulary: Arc::clone(like.vocabulary()),
-            labels: Arc::clone(like.labels()),
-            documents: 0,
-            tokens: 0,
-            label_documents: vec![0; like.labels().len()],
-            df: vec![0; like.terms()],
-            occurrences: vec![0; like.terms()],
-            meetings,
-        })
-        .map_err(Error::data)
-    };
-    let mut sum = like.map(nothing).transpose()?;
+    let mut sum = like.map(|like| nothing(like.vocabulary(), like.labels())).transpose()?;
     for (_, table) in tables.iter().enumerate().filter(|(fold, _)| Some(*fold) != without) {
         sum = Some(match sum {
             Some(sum) => sum.merge(table),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::choice::Choice;
 use super::costs::roughly;
 use super::fit::{NodesSeen, Trained, sorted};
+use super::flat::Pinned;
 use super::form::{Form, close, most_specific};
 use super::held::Held;
 use super::members::{Candidate, Members};
@@ -31,21 +32,51 @@ pub(super) fn fit(
     taxonomy: Taxonomy,
     progress: &dyn Progress,
 ) -> Result<Trained> {
-    let folds = options.folds.unwrap_or(if rows.len() > MANY_DOCUMENTS { 5 } else { 3 });
-    if folds < 2 {
-        return Err(Error::invalid(
-            "folds",
-            folds,
-            "probabilities are learned from documents that were held out: two folds or more",
-        ));
-    }
-    let (specific, form) = most_specific(&taxonomy, counts, rows)?;
+    let (mut search, form) = Search::begin(options, counts, rows, &taxonomy, progress)?;
+    let Compared { members, best, held, choices } = search.compare(&form, progress)?;
+    let Some((candidate, held)) = best.zip(held) else { return search.side_by_side(choices, progress) };
+    let (calibration, least) = held.learn(&search.worth, search.taxonomy)?;
+    search.worth.least = least;
+    let quality = held.quality(&search.worth, search.taxonomy, calibration.as_ref())?;
+    drop(held);
+    search.finish(&members, &candidate, Learned { calibration, quality, choices }, progress)
+}
+
+/// Compares, and says what is best as options that leave nothing to choose: for documents that are not all here.
+pub(super) fn pinned(
+    options: &FitOptions,
+    counts: &Counts,
+    rows: &[usize],
+    taxonomy: &Taxonomy,
+    progress: &dyn Progress,
+) -> Result<Pinned> {
+    let (mut search, form) = Search::begin(options, counts, rows, taxonomy, progress)?;
+    let Compared { members, best, choices, .. } = search.compare(&form, progress)?;
+    let Choice { classifier, selector, size, trials, frontier, .. } = search.choice;
+    Ok(Pinned {
+        options: FitOptions {
+            by: Some(selector),
+            features: Some(size.map_or(Size::All, Size::Top)),
+            classifier: Some(best.as_ref().map_or(classifier, |candidate| members.spec(candidate))),
+            threshold: best.is_none().then(|| Threshold::recommended().into()),
+            terms_as_counted: true,
+            ..options.clone()
+        },
+        text: (*search.counts.text).clone(),
+        trials,
+        frontier,
+        reasons: choices,
+    })
+}
+
+/// How answers are chosen for documents labelled like these.
+pub(super) fn worth_of(options: &FitOptions, form: &Form, taxonomy: &Taxonomy) -> Result<Worth> {
     let goal = options.hierarchy.goal.unwrap_or(if form.one { Goal::Exact } else { Goal::Hf1 });
     if goal == Goal::Cost && options.hierarchy.costs.is_none() {
         return Err(Error::invalid("goal", goal, "needs a table of costs: the option `costs`"));
     }
     let costs = match (&options.hierarchy.costs, goal) {
-        (Some(path), Goal::Cost) => Some(CostTable::open(path, &taxonomy)?),
+        (Some(path), Goal::Cost) => Some(CostTable::open(path, taxonomy)?),
         _ => None,
     };
     if goal == Goal::Cost && !form.one {
@@ -55,27 +86,88 @@ pub(super) fn fit(
             "costs are of one answer for each document, and these have several labels",
         ));
     }
-    let worth = Worth { goal, one: form.one, closed: form.closed, least: 0.5, costs };
-    let mut known = as_searched(&taxonomy, counts, &specific, &form);
-    // What labels side by side would be fitted with is what they compete with, and trees have its terms.
-    let mut choice = flat::settle(&known, rows, options, progress)?;
-    if let Some(narrow) = choice.terms.take().map(|text| known.narrowed(&text)).transpose()?.flatten() {
-        flat::say_without_terms(&narrow, &known, rows);
-        known = narrow;
+    Ok(Worth { goal, one: form.one, closed: form.closed, least: 0.5, costs })
+}
+
+/// What the documents are like, and what they are given.
+pub(super) fn about(worth: &Worth, form: &Form) -> String {
+    let labels = if form.closed { "labels come with their ancestors" } else { "labels are the most specific ones" };
+    let answers = match (worth.goal, form.one) {
+        (Goal::Exact, true) => "the node where it most likely ends",
+        (Goal::F1, true) => "the labels of the highest expected F1, possibly none",
+        (Goal::Hf1, true) => "the path of the highest expected hierarchical F1",
+        (Goal::Cost, _) => "the answer of the least expected cost",
+        (Goal::Exact | Goal::F1, false) => "the labels of the highest expected F1",
+        (Goal::Hf1, false) => "the paths of the highest expected hierarchical F1",
+    };
+    format!("Documents have {:.2} most specific labels on average, and {labels}; each is given {answers}.", form.mean)
+}
+
+/// Nodes without a training document, by the documents of each with those below it, and what to say of them.
+pub(super) fn without_documents(taxonomy: &Taxonomy, all: &[u32]) -> (Vec<u32>, Option<String>) {
+    let without: Vec<u32> = taxonomy.nodes().filter(|&n| all[n as usize] == 0).collect();
+    if without.is_empty() {
+        return (without, None);
     }
-    if choice.selector.has_auto() {
-        let (learned, reason) =
-            flat::lambda(&known, rows, &choice.selector, choice.size, &choice.classifier, options, progress)?;
-        choice.selector = learned;
-        choice.reasons.push(reason);
+    let names: Vec<&str> = without.iter().take(5).map(|&n| taxonomy.id(n)).collect();
+    let more = if without.len() > names.len() { ", …" } else { "" };
+    let remark = format!(
+        "{} of {} nodes have no training document and are never answered: {}{more}.",
+        without.len(),
+        taxonomy.len(),
+        names.join(", ")
+    );
+    (without, Some(remark))
+}
+
+/// What comparing came to.
+struct Compared {
+    members: Members,
+    /// None where labels side by side with thresholds of their own are best.
+    best: Option<Candidate>,
+    /// What the best one said about held-out documents.
+    held: Option<Held>,
+    choices: Vec<String>,
+}
+
+impl<'a> Search<'a> {
+    /// Looks for what labels side by side would be fitted with.
+    fn begin(
+        options: &'a FitOptions,
+        counts: &'a Counts,
+        rows: &'a [usize],
+        taxonomy: &'a Taxonomy,
+        progress: &dyn Progress,
+    ) -> Result<(Self, Form)> {
+        let folds = options.folds.unwrap_or(if rows.len() > MANY_DOCUMENTS { 5 } else { 3 });
+        if folds < 2 {
+            return Err(Error::invalid(
+                "folds",
+                folds,
+                "probabilities are learned from documents that were held out: two folds or more",
+            ));
+        }
+        let (truth, form) = most_specific(taxonomy, counts, rows)?;
+        let worth = worth_of(options, &form, taxonomy)?;
+        let mut known = as_searched(taxonomy, counts, &truth, &form);
+        // What labels side by side would be fitted with is what they compete with, and trees have its terms.
+        let mut choice = flat::settle(&known, rows, options, progress)?;
+        if let Some(narrow) = choice.terms.take().map(|text| known.narrowed(&text)).transpose()?.flatten() {
+            flat::say_without_terms(&narrow, &known, rows);
+            known = narrow;
+        }
+        if choice.selector.has_auto() {
+            let (learned, reason) =
+                flat::lambda(&known, rows, &choice.selector, choice.size, &choice.classifier, options, progress)?;
+            choice.selector = learned;
+            choice.reasons.push(reason);
+        }
+        // Where documents have several labels every node is asked about by itself; else nodes exclude each other.
+        if !form.one && !form.closed {
+            known.assignments = close(taxonomy, &truth);
+        }
+        Ok((Self { options, counts: known, given: counts, rows, taxonomy, truth, worth, choice, folds }, form))
     }
-    // Where documents have several labels every node is asked about by itself; else nodes exclude each other.
-    if !form.one && !form.closed {
-        known.assignments = close(&taxonomy, &specific);
-    }
-    let (taxonomy, truth) = (&taxonomy, &specific);
-    let search = Search { options, counts: known, given: counts, rows, taxonomy, truth, worth, choice, folds };
-    search.run(&form, progress)
 }
 
 /// What [`fit`] would try before it compares with labels along the taxonomy.
@@ -106,7 +198,7 @@ struct Search<'a> {
     rows: &'a [usize],
     taxonomy: &'a Taxonomy,
     /// Documents × most specific nodes.
-    truth: &'a Csr<()>,
+    truth: Csr<()>,
     worth: Worth,
     /// What labels side by side would be fitted with.
     choice: Choice,
@@ -131,7 +223,7 @@ impl Search<'_> {
         Ok(terms)
     }
 
-    fn run(mut self, form: &Form, progress: &dyn Progress) -> Result<Trained> {
+    fn compare(&mut self, form: &Form, progress: &dyn Progress) -> Result<Compared> {
         let members = self.members();
         let candidates = members.candidates();
         let mut held: Vec<Held> = candidates.iter().map(|_| Held::new(self.counts.labels.len())).collect();
@@ -152,15 +244,15 @@ impl Search<'_> {
             for (candidate, held) in candidates.iter().zip(&mut held).filter(|(candidate, _)| !candidate.is_of_trees())
             {
                 let classifier = fitted.of(candidate)?;
-                blocks().for_each(|(block, part)| held.add(fold, &classifier, &part, block, self.truth));
+                blocks().for_each(|(block, part)| held.add(fold, &classifier, &part, block, &self.truth));
             }
             if let Some(mixtures) = fitted.mixtures(&candidates)? {
-                blocks().for_each(|(block, part)| Held::add_all(&mut held, fold, &mixtures, &part, block, self.truth));
+                blocks().for_each(|(block, part)| Held::add_all(&mut held, fold, &mixtures, &part, block, &self.truth));
             }
             if separate {
                 let assignments = self.truth.select_rows(&split.train);
                 let classifier = roughly(&self.choice.classifier).fit(&Problem { assignments, ..problem }, progress)?;
-                blocks().for_each(|(block, part)| as_given.add(fold, &classifier, &part, block, self.truth));
+                blocks().for_each(|(block, part)| as_given.add(fold, &classifier, &part, block, &self.truth));
             }
             progress.add(1);
             Ok(())
@@ -185,7 +277,7 @@ impl Search<'_> {
             }
         }
         let mut choices = std::mem::take(&mut self.choice.reasons);
-        choices.push(self.about(form));
+        choices.push(about(&self.worth, form));
         let measure = self.measure();
         let shown: Vec<String> = candidates
             .iter()
@@ -199,7 +291,7 @@ impl Search<'_> {
                 shown.join(", "),
                 self.shown(plain)
             ));
-            return self.side_by_side(choices, progress);
+            return Ok(Compared { members, best: None, held: None, choices });
         }
         let with_plain =
             plain.map(|plain| format!(", thresholds for each label {:.4}", self.shown(plain))).unwrap_or_default();
@@ -208,11 +300,8 @@ impl Search<'_> {
             shown.join(", "),
             members.name(&candidates[best])
         ));
-        let (calibration, least) = held[best].learn(&self.worth, self.taxonomy)?;
-        self.worth.least = least;
-        let quality = held[best].quality(&self.worth, self.taxonomy, calibration.as_ref())?;
-        drop(held);
-        self.finish(&members, &candidates[best], Learned { calibration, quality, choices }, progress)
+        let best = (candidates[best].clone(), held.swap_remove(best));
+        Ok(Compared { members, best: Some(best.0), held: Some(best.1), choices })
     }
 
     fn measure(&self) -> &'static str {
@@ -227,22 +316,6 @@ impl Search<'_> {
     /// Costs are the better the lower they are.
     fn shown(&self, value: f64) -> f64 {
         if self.worth.goal == Goal::Cost { -value } else { value }
-    }
-
-    fn about(&self, form: &Form) -> String {
-        let labels = if form.closed { "labels come with their ancestors" } else { "labels are the most specific ones" };
-        let answers = match (self.worth.goal, form.one) {
-            (Goal::Exact, true) => "the node where it most likely ends",
-            (Goal::F1, true) => "the labels of the highest expected F1, possibly none",
-            (Goal::Hf1, true) => "the path of the highest expected hierarchical F1",
-            (Goal::Cost, _) => "the answer of the least expected cost",
-            (Goal::Exact | Goal::F1, false) => "the labels of the highest expected F1",
-            (Goal::Hf1, false) => "the paths of the highest expected hierarchical F1",
-        };
-        format!(
-            "Documents have {:.2} most specific labels on average, and {labels}; each is given {answers}.",
-            form.mean
-        )
     }
 
     /// Labels side by side, the taxonomy beside them.
@@ -279,23 +352,14 @@ impl Search<'_> {
         let problem = Problem::new(&counts, rows, &terms);
         let fitted = members.only(candidate).fit(&problem, false, progress)?.of(candidate)?;
         progress.finish();
-        let as_given = if worth.closed { close(taxonomy, truth) } else { truth.clone() };
+        let as_given = if worth.closed { close(taxonomy, &truth) } else { truth.clone() };
         let mut documents = vec![0u32; taxonomy.len()];
         rows.iter().flat_map(|&r| as_given.row_indices(r)).for_each(|&n| documents[n as usize] += 1);
         let mut closed = vec![0u32; taxonomy.len()];
-        let all = close(taxonomy, truth);
+        let all = close(taxonomy, &truth);
         rows.iter().flat_map(|&r| all.row_indices(r)).for_each(|&n| closed[n as usize] += 1);
-        let without: Vec<u32> = taxonomy.nodes().filter(|&n| closed[n as usize] == 0).collect();
-        if !without.is_empty() {
-            let names: Vec<&str> = without.iter().take(5).map(|&n| taxonomy.id(n)).collect();
-            let more = if without.len() > names.len() { ", …" } else { "" };
-            let n = without.len();
-            choices.push(format!(
-                "{n} of {} nodes have no training document and are never answered: {}{more}.",
-                taxonomy.len(),
-                names.join(", ")
-            ));
-        }
+        let (without, remark) = without_documents(taxonomy, &closed);
+        choices.extend(remark);
         let (names, feature_of) = sorted(&counts, &terms);
         let mut seen = vec![false; counts.vocabulary.len()];
         rows.iter().flat_map(|&r| counts.matrix.row_indices(r)).for_each(|&t| seen[t as usize] = true);

@@ -14,13 +14,15 @@ pub struct PlannedModel {
     pub weighter: Weighter,
 }
 
-/// A label to be told from the rest, in one of the models.
+/// Some documents to be told from others, in one of the models.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Question {
     /// Which model.
     pub model: u32,
-    /// Which label.
-    pub label: u32,
+    /// Documents of this label; or, from the number of labels on, those that have a label of one of the plan's groups.
+    pub of: u32,
+    /// The group that all documents of the question are of; none for all documents.
+    pub within: Option<u32>,
     /// What a document without the label costs, and one with it.
     pub costs: [f64; 2],
 }
@@ -38,11 +40,28 @@ pub struct Plan {
     pub folds: usize,
     /// The models.
     pub models: Vec<PlannedModel>,
-    /// The problems, those of a model one after the other.
+    /// Labels, ascending, of which documents of a group have at least one.
+    pub groups: Vec<Vec<u32>>,
+    /// The problems: those of a model one after the other, and of these those of the same documents.
     pub questions: Vec<Question>,
 }
 
 impl Plan {
+    /// For each question the number of its scope: questions of the same model about the same documents have one.
+    pub(super) fn scopes(&self) -> Vec<u32> {
+        let mut scopes: Vec<u32> = Vec::with_capacity(self.questions.len());
+        for (at, question) in self.questions.iter().enumerate() {
+            let scope = match at.checked_sub(1).map(|before| &self.questions[before]) {
+                None => 0,
+                Some(before) => {
+                    scopes[at - 1] + u32::from((before.model, before.within) != (question.model, question.within))
+                }
+            };
+            scopes.push(scope);
+        }
+        scopes
+    }
+
     /// The gap at which a problem is solved, as a share of its value.
     pub fn gap(&self) -> f64 {
         match &self.classifier {
@@ -98,7 +117,7 @@ impl Plan {
                 let own = f64::from(table.label_documents()[label as usize]);
                 let others = if mirrored { told[with[1] as usize] } else { 1.0 };
                 let sides = classes.sides([n - own, own], [others, told[label as usize]]);
-                Question { model, label, costs: sides.map(|share| c * share) }
+                Question { model, of: label, within: None, costs: sides.map(|share| c * share) }
             })
             .collect())
     }
@@ -114,10 +133,13 @@ impl Plan {
             out.number(model.held_out.map_or(0, |fold| u64::from(fold) + 1));
             put_weighter(&mut out, &model.weighter);
         }
+        out.number(self.groups.len() as u64);
+        self.groups.iter().for_each(|group| out.ascending(group.iter().copied()));
         out.number(self.questions.len() as u64);
         for question in &self.questions {
             out.number(u64::from(question.model));
-            out.number(u64::from(question.label));
+            out.number(u64::from(question.of));
+            out.number(question.within.map_or(0, |group| u64::from(group) + 1));
             question.costs.iter().for_each(|&cost| out.double(cost));
         }
         out.0
@@ -137,13 +159,20 @@ impl Plan {
             }
             models.push(PlannedModel { held_out, weighter });
         }
+        let mut groups = Vec::new();
+        for _ in 0..reader.length()? {
+            let mut group = Vec::new();
+            reader.ascending(labels, &mut group)?;
+            groups.push(group);
+        }
         let mut questions = Vec::new();
         for _ in 0..reader.length()? {
             let model = reader.below(models.len())? as u32;
-            let label = reader.below(labels)? as u32;
-            questions.push(Question { model, label, costs: [reader.double()?, reader.double()?] });
+            let of = reader.below(labels + groups.len())? as u32;
+            let within = reader.below(groups.len() + 1)?.checked_sub(1).map(|group| group as u32);
+            questions.push(Question { model, of, within, costs: [reader.double()?, reader.double()?] });
         }
-        Ok(Self { classifier, features, labels, folds, models, questions })
+        Ok(Self { classifier, features, labels, folds, models, groups, questions })
     }
 }
 

@@ -16,6 +16,7 @@ const FLOOR: f64 = 0.1;
 /// A problem on its way.
 #[derive(Debug, Clone)]
 struct State {
+    /// Of the features of its scope.
     weights: Vec<f32>,
     bias: f64,
     /// The largest dual value so far.
@@ -48,16 +49,16 @@ pub struct RoundReport {
 
 impl State {
     /// The next weights: what all parts agree on, and a little beyond (method 7).
-    fn step(&mut self, sums: &Sums, (pressure, bias_pressure): &(Vec<f32>, f64), parts: usize) {
+    fn step(&mut self, sums: &Sums, scope: &Scope, parts: usize) {
         let (relaxation, stiffness) = (relaxation(parts), self.stiffness);
         let next = |old: f64, sum: f64, pressure: f64| {
             let resistance = parts as f64 * resistance(parts as f64, stiffness * pressure);
             ((1.0 - relaxation + resistance) * old + relaxation * sum) / (1.0 + resistance)
         };
-        for ((weight, &sum), &pressure) in self.weights.iter_mut().zip(&sums.weights).zip(pressure) {
+        for ((weight, &sum), &pressure) in self.weights.iter_mut().zip(&sums.weights).zip(&scope.pressure) {
             *weight = next(f64::from(*weight), sum, f64::from(pressure)) as f32;
         }
-        self.bias = next(self.bias, sums.bias, *bias_pressure);
+        self.bias = next(self.bias, sums.bias, scope.bias);
     }
 }
 
@@ -73,8 +74,8 @@ struct Sums {
 }
 
 impl Sums {
-    fn read(readers: &mut [Reader<'_>], number: usize, features: usize) -> Result<Self> {
-        let (mut doubles, mut weights) = ([0.0; 4], vec![0.0f64; features]);
+    fn read(readers: &mut [Reader<'_>], number: usize, places: &[u32], features: usize) -> Result<Self> {
+        let (mut doubles, mut weights) = ([0.0; 4], vec![0.0f64; places.len()]);
         let (mut passes, mut supports) = (0, 0);
         for reader in readers {
             if reader.number()? != number as u64 {
@@ -85,7 +86,7 @@ impl Sums {
             }
             passes = passes.max(reader.number()? as usize);
             supports += reader.number()? as usize;
-            for (sum, weight) in weights.iter_mut().zip(reader.vector(features)?) {
+            for (sum, weight) in weights.iter_mut().zip(reader.vector_at(places, features)?) {
                 *sum += f64::from(weight);
             }
         }
@@ -94,19 +95,30 @@ impl Sums {
     }
 }
 
-/// How much the documents of all parts can press on the weights of a model, and on its bias.
-fn pressures(readers: &mut [Reader<'_>], model: u32, features: usize) -> Result<(Vec<f32>, f64)> {
-    let (mut sums, mut bias) = (vec![0.0f64; features], 0.0);
-    for reader in readers {
-        if reader.number()? != u64::from(model) {
-            return Err(damaged());
+/// What is known of the documents of some questions after the first round.
+#[derive(Debug, Clone, Default)]
+struct Scope {
+    /// The features that some of them have, ascending: no other has a weight.
+    places: Vec<u32>,
+    /// How much the documents of all parts can press on the weight of each, and on the bias.
+    pressure: Vec<f32>,
+    bias: f64,
+}
+
+impl Scope {
+    fn read(readers: &mut [Reader<'_>], number: u32, features: usize) -> Result<Self> {
+        let (mut sums, mut bias) = (vec![0.0f64; features], 0.0);
+        for reader in readers {
+            if reader.number()? != u64::from(number) {
+                return Err(damaged());
+            }
+            bias += reader.double()?;
+            reader.vector(features, |feature, pressure| sums[feature as usize] += f64::from(pressure))?;
         }
-        bias += reader.double()?;
-        for (sum, pressure) in sums.iter_mut().zip(reader.vector(features)?) {
-            *sum += f64::from(pressure);
-        }
+        let set = sums.iter().zip(0..).map(|(&sum, place)| (place, sum as f32)).filter(|(_, sum)| *sum != 0.0);
+        let (places, pressure) = set.unzip();
+        Ok(Self { places, pressure, bias })
     }
-    Ok((sums.iter().map(|&sum| sum as f32).collect(), bias))
 }
 
 fn squared(bias: f64, weights: impl Iterator<Item = f64>) -> f64 {
@@ -121,8 +133,10 @@ pub struct Rounds {
     most: usize,
     round: usize,
     states: Vec<State>,
-    /// For each model how much the documents of all parts can press on each weight, and on the bias; empty before the first round.
-    pressures: Vec<(Vec<f32>, f64)>,
+    /// The scope of each question.
+    scope_of: Vec<u32>,
+    /// Scopes; empty before the first round.
+    scopes: Vec<Scope>,
     sent: usize,
 }
 
@@ -133,7 +147,7 @@ impl Rounds {
             return Err(Error::invalid("parts", parts, "training needs a part and a round, or more"));
         }
         let state = State {
-            weights: vec![0.0; plan.features],
+            weights: Vec::new(),
             bias: 0.0,
             dual: 0.0,
             stiffness: 0.0,
@@ -144,7 +158,8 @@ impl Rounds {
             open: true,
         };
         let states = vec![state; plan.questions.len()];
-        Ok(Self { plan, parts, most, round: 0, states, pressures: Vec::new(), sent: 0 })
+        let scope_of = plan.scopes();
+        Ok(Self { plan, parts, most, round: 0, states, scope_of, scopes: Vec::new(), sent: 0 })
     }
 
     /// Says how many parts there are, where it was not known before: some may turn out to be without documents.
@@ -168,22 +183,24 @@ impl Rounds {
         out.number(self.round as u64 + 1);
         out.number(self.parts as u64);
         let open = || self.states.iter().enumerate().filter(|(_, state)| state.open);
-        let mut models: Vec<u32> = open().map(|(number, _)| self.plan.questions[number].model).collect();
-        models.dedup();
-        models.retain(|model| self.pressures.len() > *model as usize);
-        out.number(models.len() as u64);
-        for model in models {
-            let (pressure, bias) = &self.pressures[model as usize];
-            out.number(u64::from(model));
+        let features = self.plan.features;
+        let mut scopes: Vec<u32> = open().map(|(number, _)| self.scope_of[number]).collect();
+        scopes.dedup();
+        scopes.retain(|scope| self.scopes.len() > *scope as usize);
+        out.number(scopes.len() as u64);
+        for number in scopes {
+            let Scope { places, pressure, bias } = &self.scopes[number as usize];
+            out.number(u64::from(number));
             out.double(*bias);
-            out.vector(pressure);
+            out.vector(places, pressure, features);
         }
         for (number, state) in open() {
+            let places = self.scopes.get(self.scope_of[number] as usize).map_or(&[][..], |scope| &scope.places);
             out.number(number as u64);
             out.double(state.stiffness);
             out.double(FLOOR * self.plan.gap() * state.primal / self.parts as f64);
             out.double(state.bias);
-            out.vector(&state.weights);
+            out.vector(places, &state.weights, features);
         }
         self.sent = out.0.len();
         out.0
@@ -199,17 +216,19 @@ impl Rounds {
         let aim = self.plan.gap();
         self.round += 1;
         let (first, last) = (self.round == 1, self.round >= self.most);
-        if first {
-            self.pressures = vec![(Vec::new(), 0.0); self.plan.models.len()];
-        }
+        let features = self.plan.features;
         let (mut problems, mut worst) = (0, 0.0f64);
-        let mut known = None;
         for (number, state) in self.states.iter_mut().enumerate().filter(|(_, state)| state.open) {
-            let model = self.plan.questions[number].model;
-            if first && known.replace(model) != Some(model) {
-                self.pressures[model as usize] = pressures(&mut readers, model, self.plan.features)?;
+            let scope = self.scope_of[number];
+            if first {
+                // What is said of a scope comes before its first question.
+                if self.scopes.len() == scope as usize {
+                    self.scopes.push(Scope::read(&mut readers, scope, features)?);
+                }
+                state.weights = vec![0.0; self.scopes[scope as usize].places.len()];
             }
-            let sums = Sums::read(&mut readers, number, self.plan.features)?;
+            let scope = &self.scopes[scope as usize];
+            let sums = Sums::read(&mut readers, number, &scope.places, features)?;
             let square = squared(state.bias, state.weights.iter().map(|&w| f64::from(w)));
             state.primal = sums.loss + 0.5 * square;
             // The dual variables that the parts had before this round.
@@ -225,9 +244,9 @@ impl Rounds {
             if state.open && !last {
                 state.supports = sums.supports;
                 state.dual = state.dual.max(sums.value - 0.5 * squared(sums.bias, sums.weights.iter().copied()));
-                state.step(&sums, &self.pressures[model as usize], self.parts);
+                state.step(&sums, scope, self.parts);
                 if first && self.parts > 1 {
-                    state.stiffness = sums.curvature / self.pressures[model as usize].1.max(1.0);
+                    state.stiffness = sums.curvature / scope.bias.max(1.0);
                 }
             }
         }
@@ -238,10 +257,10 @@ impl Rounds {
         Ok(RoundReport { round: self.round, problems, open, gap: worst, sent: self.sent, received })
     }
 
-    /// The weights and the bias of a problem, as they are now.
-    #[cfg(test)]
-    pub(super) fn weights(&self, number: usize) -> (&[f32], f64) {
-        (&self.states[number].weights, self.states[number].bias)
+    /// The features with a weight in a problem, their weights, and the bias, as they are now.
+    pub(crate) fn weights(&self, number: usize) -> (&[u32], &[f32], f64) {
+        let places = self.scopes.get(self.scope_of[number] as usize).map_or(&[][..], |scope| &scope.places);
+        (places, &self.states[number].weights, self.states[number].bias)
     }
 
     /// Forgets how hard documents press.
@@ -254,7 +273,7 @@ impl Rounds {
     pub fn solutions(&self, model: usize) -> Vec<Solution> {
         let own = self.plan.questions.iter().zip(&self.states).filter(|(q, _)| q.model as usize == model);
         own.map(|(question, state)| Solution {
-            label: question.label,
+            label: question.of,
             against: None,
             primal: state.primal,
             gap: state.gap,
@@ -268,27 +287,24 @@ impl Rounds {
     /// The machine of a model. `places` are the features of all models that it has, in its own order, `with` the labels that have documents;
     /// where one of two has no problem of its own, it has the other's, turned round.
     pub fn linear(&self, model: usize, places: &[u32], weighter: Weighter, with: &[u32]) -> Result<Linear> {
-        let own: Vec<&State> = self
-            .plan
-            .questions
-            .iter()
-            .zip(&self.states)
-            .filter(|(q, _)| q.model as usize == model)
-            .map(|(_, s)| s)
-            .collect();
+        let own: Vec<usize> =
+            (0..self.states.len()).filter(|&number| self.plan.questions[number].model as usize == model).collect();
+        let Some(&first) = own.first() else { return Err(damaged()) };
+        let (known, _, _) = self.weights(first);
         let mut weights = Csr::new(with.len());
-        for &place in places {
-            let row = with.iter().enumerate().map(|(output, _)| {
+        for place in places {
+            let at = known.binary_search(place).ok();
+            let row = with.iter().enumerate().filter_map(|(output, _)| {
                 let weight = match own.get(output) {
-                    Some(state) => state.weights[place as usize],
-                    None => -own[0].weights[place as usize],
+                    Some(&number) => self.states[number].weights[at?],
+                    None => -self.states[first].weights[at?],
                 };
-                (output as u32, weight)
+                Some((output as u32, weight)).filter(|_| weight != 0.0)
             });
-            weights.push_row(row.filter(|(_, weight)| *weight != 0.0));
+            weights.push_row(row);
         }
-        let bias =
-            (0..with.len()).map(|output| own.get(output).map_or_else(|| -own[0].bias, |state| state.bias)).collect();
+        let turned = -self.states[first].bias;
+        let bias = (0..with.len()).map(|output| own.get(output).map_or(turned, |&n| self.states[n].bias)).collect();
         let outputs = match self.plan.classifier {
             ClassifierSpec::Logistic(_) => Outputs::Odds(with.to_vec()),
             _ => Outputs::Values(with.to_vec()),

@@ -1,10 +1,12 @@
 //! A round on one part.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
-use super::local::{Ask, Done, Local, pressure, relaxation, resistance};
+use super::local::{self, Ask, Done, Local, relaxation, resistance};
 use super::pack::{Part, fold_of};
-use super::plan::{Plan, PlannedModel};
+use super::plan::{Plan, PlannedModel, Question};
 use super::wire::{Reader, Writer, damaged};
 use crate::classify::logistic::PartLogistic;
 use crate::classify::rows::Rows;
@@ -20,7 +22,16 @@ struct Asked {
     stiffness: f64,
     floor: f64,
     bias: f64,
+    /// Of the features of its scope.
     weights: Vec<f32>,
+}
+
+/// What is asked of every part about the documents of a scope.
+struct AskedScope {
+    /// The features that some of them have, ascending, and how much the documents of all parts can press on the weight of each, the bias
+    /// behind them; none in the first round.
+    known: Option<(Vec<u32>, Vec<f64>)>,
+    questions: Vec<Asked>,
 }
 
 /// What a part keeps of a problem from round to round.
@@ -29,8 +40,8 @@ pub(super) struct Kept {
     stiffness: f64,
     /// Dual variables above 0, by row; none where the solver needs none.
     pub(super) alphas: Vec<(u32, f32)>,
-    /// `p + R·w` for the multipliers of the next round, whatever `w` will be then.
-    push: Vec<f32>,
+    /// `p + R·w` for the multipliers of the next round, whatever `w` will be then: features, ascending, and values.
+    push: (Vec<u32>, Vec<f32>),
     push_bias: f64,
 }
 
@@ -52,50 +63,111 @@ impl Plan {
         if round == 0 || parts == 0 {
             return Err(damaged());
         }
-        let mut pressures = FxHashMap::default();
+        let scope_of = self.scopes();
+        let mut scopes: BTreeMap<u32, AskedScope> = BTreeMap::new();
         for _ in 0..reader.length()? {
-            let model = reader.below(self.models.len())? as u32;
+            let scope = reader.below(scope_of.len())? as u32;
             let bias = reader.double()?;
-            pressures.insert(model, places(&reader.vector(self.features)?, bias));
+            let (mut features, mut pressure) = (Vec::new(), Vec::new());
+            reader.vector(self.features, |feature, x| {
+                features.push(feature);
+                pressure.push(f64::from(x));
+            })?;
+            pressure.push(bias);
+            scopes.insert(scope, AskedScope { known: Some((features, pressure)), questions: Vec::new() });
         }
-        let mut asked = Vec::new();
         while !reader.is_empty() {
             let question = reader.below(self.questions.len())? as u32;
             let [stiffness, floor, bias] = [reader.double()?, reader.double()?, reader.double()?];
             if !(stiffness.is_finite() && stiffness >= 0.0) {
                 return Err(damaged());
             }
-            asked.push(Asked { question, stiffness, floor, bias, weights: reader.vector(self.features)? });
+            let scope = scopes
+                .entry(scope_of[question as usize])
+                .or_insert_with(|| AskedScope { known: None, questions: Vec::new() });
+            let places = scope.known.as_ref().map_or(&[][..], |(features, _)| features);
+            let weights = reader.vector_at(places, self.features)?;
+            scope.questions.push(Asked { question, stiffness, floor, bias, weights });
         }
         let mut kept = self.kept(kept)?;
         let mut out = Out::default();
-        let mut asked = asked.into_iter().peekable();
-        while let Some(first) = asked.peek() {
-            let model = self.questions[first.question as usize].model;
-            let own: Vec<Asked> =
-                std::iter::from_fn(|| asked.next_if(|ask| self.questions[ask.question as usize].model == model))
-                    .collect();
-            let (rows, members) = rows_of(part, &self.models[model as usize], self.folds);
-            if round == 1 {
-                let (pressure, bias) = pressure(&rows);
-                out.answers.number(u64::from(model));
-                out.answers.double(bias);
-                out.answers.vector(&pressure);
+        let mut of_model: Option<(u32, Rows, Csr<()>)> = None;
+        for (number, AskedScope { known, questions }) in scopes {
+            let Some(first) = questions.first() else { continue };
+            if known.is_none() && round > 1 {
+                return Err(damaged());
             }
-            let pressure = pressures.remove(&model).unwrap_or_else(|| vec![0.0; self.features + 1]);
-            let round = Round { plan: self, round, parts, rows: rows.len(), pressure };
+            let Question { model, within, .. } = self.questions[first.question as usize];
+            if of_model.as_ref().is_none_or(|(held, ..)| *held != model) {
+                let (rows, labels) = rows_of(part, &self.models[model as usize], self.folds);
+                of_model = Some((model, rows, labels));
+            }
+            let Some((_, rows, labels)) = &of_model else { return Err(damaged()) };
+            let within = within.map(|group| self.documents(labels, self.labels as u32 + group));
+            let (features, pressure) = match known {
+                Some(known) => known,
+                None => {
+                    let features = features_of(rows, within.as_deref());
+                    let pressure = vec![0.0; features.len() + 1];
+                    (features, pressure)
+                }
+            };
+            let rows = narrowed(rows, within.as_deref(), &features);
+            let members = self.members(labels, &questions, within.as_deref(), rows.len());
+            if round == 1 {
+                let (pressure, bias) = local::pressure(&rows);
+                out.answers.number(u64::from(number));
+                out.answers.double(bias);
+                out.answers.vector(&features, &pressure, self.features);
+            }
+            let round = Round { plan: self, round, parts, rows: rows.len(), features, pressure };
             match &self.classifier {
                 ClassifierSpec::Svm(options) => {
                     let local = PartSvm { options, rows: &rows, members: &members };
-                    round.run(local, own, &mut kept, &mut out, progress)?;
+                    round.run(local, questions, &mut kept, &mut out, progress)?;
                 }
                 ClassifierSpec::Logistic(options) => {
-                    round.run(PartLogistic::new(options, &rows, &members), own, &mut kept, &mut out, progress)?;
+                    round.run(PartLogistic::new(options, &rows, &members), questions, &mut kept, &mut out, progress)?;
                 }
                 _ => return Err(damaged()),
             }
         }
         Ok((out.keeps.0, out.answers.0))
+    }
+
+    /// The rows that have a label, or one of a group; ascending.
+    fn documents(&self, labels: &Csr<()>, of: u32) -> Vec<u32> {
+        match (of as usize).checked_sub(self.labels) {
+            None => labels.row_indices(of as usize).to_vec(),
+            Some(group) => {
+                let own = self.groups[group].iter().flat_map(|&label| labels.row_indices(label as usize));
+                let mut rows: Vec<u32> = own.copied().collect();
+                rows.sort_unstable();
+                rows.dedup();
+                rows
+            }
+        }
+    }
+
+    /// Questions × rows of their scope: the documents that are to be told from the others.
+    fn members(&self, labels: &Csr<()>, asked: &[Asked], within: Option<&[u32]>, rows: usize) -> Csr<()> {
+        let mut members = Csr::new(rows);
+        for ask in asked {
+            let own = self.documents(labels, self.questions[ask.question as usize].of);
+            match within {
+                None => members.push_row(own.into_iter().map(|row| (row, ()))),
+                // Both ascend.
+                Some(within) => {
+                    let mut next = 0;
+                    let place = |row: u32| {
+                        next += within[next..].partition_point(|&other| other < row);
+                        (within.get(next) == Some(&row)).then_some((next as u32, ()))
+                    };
+                    members.push_row(own.into_iter().filter_map(place));
+                }
+            }
+        }
+        members
     }
 
     pub(super) fn kept(&self, bytes: &[u8]) -> Result<FxHashMap<u32, Kept>> {
@@ -107,7 +179,11 @@ impl Plan {
             let mut rows = Vec::new();
             reader.ascending(u32::MAX as usize, &mut rows)?;
             let alphas = rows.into_iter().map(|row| Ok((row, reader.single()?))).collect::<Result<Vec<_>>>()?;
-            let push = reader.vector(self.features)?;
+            let mut push = (Vec::new(), Vec::new());
+            reader.vector(self.features, |feature, x| {
+                push.0.push(feature);
+                push.1.push(x);
+            })?;
             kept.insert(question, Kept { stiffness, alphas, push, push_bias });
         }
         Ok(kept)
@@ -117,6 +193,46 @@ impl Plan {
 /// A vector with the bias behind it.
 fn places(features: &[f32], bias: f64) -> Vec<f64> {
     features.iter().map(|&x| f64::from(x)).chain([bias]).collect()
+}
+
+/// The values of some features, which ascend as those that have a value do.
+fn gathered((features, values): &(Vec<u32>, Vec<f32>), wanted: &[u32]) -> Vec<f32> {
+    let mut next = 0;
+    let value = |&feature: &u32| {
+        next += features[next..].partition_point(|&other| other < feature);
+        if features.get(next) == Some(&feature) { values[next] } else { 0.0 }
+    };
+    wanted.iter().map(value).collect()
+}
+
+/// The features that some of the rows have, ascending.
+fn features_of(rows: &Rows, within: Option<&[u32]>) -> Vec<u32> {
+    let mut has = vec![false; rows.features()];
+    let mut take = |row: usize| rows.matrix.row_indices(row).iter().for_each(|&f| has[f as usize] = true);
+    match within {
+        None => (0..rows.len()).for_each(take),
+        Some(within) => within.iter().for_each(|&row| take(row as usize)),
+    }
+    (0..has.len() as u32).filter(|&feature| has[feature as usize]).collect()
+}
+
+/// Some of the rows, over some features.
+fn narrowed(rows: &Rows, within: Option<&[u32]>, features: &[u32]) -> Rows {
+    let mut number = vec![u32::MAX; rows.features()];
+    features.iter().zip(0..).for_each(|(&feature, at)| number[feature as usize] = at);
+    let all: Vec<u32> = if within.is_none() { (0..rows.len() as u32).collect() } else { Vec::new() };
+    let within = within.unwrap_or(&all);
+    let mut matrix = Csr::new(features.len());
+    for &row in within {
+        let entries = rows.matrix.row(row as usize).map(|(feature, x)| (number[feature as usize], x));
+        matrix.push_row(entries.filter(|(feature, _)| *feature != u32::MAX));
+    }
+    Rows {
+        matrix,
+        squares: within.iter().map(|&row| rows.squares[row as usize]).collect(),
+        documents: within.iter().map(|&row| rows.documents[row as usize]).collect(),
+        weights: within.iter().map(|&row| rows.weights[row as usize]).collect(),
+    }
 }
 
 /// What goes out.
@@ -132,7 +248,9 @@ struct Round<'a> {
     round: u64,
     parts: usize,
     rows: usize,
-    /// How much the documents of all parts can press on each weight.
+    /// The features of the scope.
+    features: Vec<u32>,
+    /// How much the documents of all parts can press on the weight of each, and on the bias.
     pressure: Vec<f64>,
 }
 
@@ -145,11 +263,19 @@ impl Round<'_> {
         out: &mut Out,
         progress: &dyn Progress,
     ) -> Result<()> {
+        let mut next = 0;
         for group in asked.chunks(L::TOGETHER) {
             if progress.cancelled() {
                 return Err(Error::Interrupted);
             }
-            let asks = group.iter().map(|ask| self.ask(ask, kept.remove(&ask.question))).collect::<Result<Vec<_>>>()?;
+            let asks = group
+                .iter()
+                .map(|ask| {
+                    let place = next;
+                    next += 1;
+                    self.ask(ask, place, kept.remove(&ask.question))
+                })
+                .collect::<Result<Vec<_>>>()?;
             let done = local.solve(&asks, progress)?;
             for ((asked, ask), done) in group.iter().zip(&asks).zip(done) {
                 self.finish(asked, ask, done, out);
@@ -162,12 +288,17 @@ impl Round<'_> {
         self.pressure.iter().map(move |&pressure| resistance(self.parts as f64, stiffness * pressure))
     }
 
-    fn ask(&self, asked: &Asked, kept: Option<Kept>) -> Result<Ask> {
+    /// What the question at a place of the scope asks of the solver.
+    fn ask(&self, asked: &Asked, place: u32, kept: Option<Kept>) -> Result<Ask> {
         let question = self.plan.questions[asked.question as usize];
-        let weights = places(&asked.weights, asked.bias);
+        // In the first round nobody has a weight yet.
+        let mut weights = places(&asked.weights, asked.bias);
+        if asked.weights.is_empty() {
+            weights = vec![0.0; self.features.len() + 1];
+        }
         let (alphas, pull) = match kept {
             Some(kept) => {
-                let push = places(&kept.push, kept.push_bias);
+                let push = places(&gathered(&kept.push, &self.features), kept.push_bias);
                 let past = push.iter().zip(&weights).zip(self.resistances(kept.stiffness));
                 (kept.alphas, past.map(|((push, w), r)| push - r * w).collect())
             }
@@ -178,7 +309,7 @@ impl Round<'_> {
             return Err(damaged());
         }
         Ok(Ask {
-            label: question.label,
+            label: place,
             costs: question.costs,
             weights,
             pull,
@@ -209,11 +340,12 @@ impl Round<'_> {
         keeps.double(push.last().copied().unwrap_or(0.0));
         keeps.ascending(alphas.iter().map(|(row, _)| *row));
         alphas.iter().for_each(|(_, alpha)| keeps.single(*alpha));
-        keeps.vector(&push[..own.len()].iter().map(|&x| x as f32).collect::<Vec<_>>());
+        let (features, length) = (&self.features, self.plan.features);
+        keeps.vector(features, &push[..own.len()].iter().map(|&x| x as f32).collect::<Vec<_>>(), length);
         answers.number(u64::from(asked.question));
         [loss, value, curvature, bias].iter().for_each(|&x| answers.double(x));
         [passes, alphas.len()].iter().for_each(|&n| answers.number(n as u64));
-        answers.vector(&own);
+        answers.vector(features, &own, length);
     }
 }
 

@@ -50,6 +50,7 @@ impl Training {
             labels: counts.labels.len(),
             folds: 0,
             models: vec![PlannedModel { held_out: None, weighter: vectors.fit_counts(&table, &terms).unwrap() }],
+            groups: Vec::new(),
             questions: Plan::questions(classifier, 0, &table, exclusive).unwrap(),
         };
         assert_eq!(Plan::from_bytes(&plan.to_bytes()).unwrap(), plan);
@@ -83,7 +84,9 @@ impl Training {
         let plan = self.rounds.plan();
         let mut found = Vec::new();
         for (number, question) in plan.questions.iter().enumerate() {
-            let (w, bias) = self.rounds.weights(number);
+            let (places, weights, bias) = self.rounds.weights(number);
+            let mut w = vec![0.0f32; plan.features];
+            places.iter().zip(weights).for_each(|(&place, &weight)| w[place as usize] = weight);
             let mut v = vec![0.0; plan.features + 1];
             let (mut losses, mut value, mut known) = (0.0, 0.0, false);
             for (part, kept) in self.parts.iter().zip(&self.kept) {
@@ -92,7 +95,7 @@ impl Training {
                 let alphas = kept.get(&(number as u32)).map_or(&[][..], |kept| &kept.alphas);
                 known |= kept.contains_key(&(number as u32));
                 for row in 0..rows.len() as u32 {
-                    let positive = members.row_indices(question.label as usize).contains(&row);
+                    let positive = members.row_indices(question.of as usize).contains(&row);
                     let cost = question.costs[usize::from(positive)];
                     let y = if positive { 1.0 } else { -1.0 };
                     let x: Vec<(u32, f32)> = rows.matrix.row(row as usize).collect();

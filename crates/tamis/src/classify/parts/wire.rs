@@ -50,21 +50,26 @@ impl Writer {
         }
     }
 
-    /// A vector, with or without its zeros, whichever is shorter.
-    pub(super) fn vector(&mut self, vector: &[f32]) {
-        let set = vector.iter().filter(|x| **x != 0.0).count();
-        if set * 5 >= vector.len() * 4 {
+    /// A vector of so many numbers that are 0 but for those at `places`, which ascend; with or without its zeros, whichever is shorter.
+    pub(super) fn vector(&mut self, places: &[u32], values: &[f32], length: usize) {
+        let set = || places.iter().zip(values).filter(|(_, x)| **x != 0.0);
+        let count = set().count();
+        if count * 5 >= length * 4 {
             self.number(1);
-            vector.iter().for_each(|&x| self.single(x));
+            let start = self.0.len();
+            self.0.resize(start + 4 * length, 0);
+            for (&place, x) in set() {
+                self.0[start + 4 * place as usize..][..4].copy_from_slice(&x.to_le_bytes());
+            }
             return;
         }
         self.number(0);
-        self.number(set as u64);
+        self.number(count as u64);
         let mut next = 0;
-        for (at, &x) in vector.iter().enumerate().filter(|(_, x)| **x != 0.0) {
-            self.number((at - next) as u64);
+        for (&place, &x) in set() {
+            self.number(u64::from(place - next));
             self.single(x);
-            next = at;
+            next = place;
         }
     }
 }
@@ -152,21 +157,41 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A vector of so many numbers.
-    pub(super) fn vector(&mut self, length: usize) -> Result<Vec<f32>> {
+    /// The numbers of a vector of so many that are not 0, in their order.
+    pub(super) fn vector(&mut self, length: usize, mut each: impl FnMut(u32, f32)) -> Result<()> {
         if self.number()? == 1 {
             if self.0.len() / 4 < length {
                 return Err(damaged());
             }
-            return (0..length).map(|_| self.single()).collect();
+            for at in 0..length as u32 {
+                let x = self.single()?;
+                if x != 0.0 {
+                    each(at, x);
+                }
+            }
+            return Ok(());
         }
-        let mut vector = vec![0.0; length];
-        let mut at = 0usize;
+        let mut at = 0u64;
         for _ in 0..self.length()? {
-            at = usize::try_from(self.number()?).ok().and_then(|step| at.checked_add(step)).ok_or_else(damaged)?;
-            *vector.get_mut(at).ok_or_else(damaged)? = self.single()?;
+            at = at.checked_add(self.number()?).filter(|at| *at < length as u64).ok_or_else(damaged)?;
+            each(at as u32, self.single()?);
         }
-        Ok(vector)
+        Ok(())
+    }
+
+    /// Those numbers of a vector of so many that are at `places`, which ascend.
+    pub(super) fn vector_at(&mut self, places: &[u32], length: usize) -> Result<Vec<f32>> {
+        let mut values = vec![0.0; places.len()];
+        let mut next = 0;
+        self.vector(length, |at, x| {
+            while places.get(next).is_some_and(|&place| place < at) {
+                next += 1;
+            }
+            if places.get(next) == Some(&at) {
+                values[next] = x;
+            }
+        })?;
+        Ok(values)
     }
 }
 
@@ -188,7 +213,9 @@ mod tests {
             let mut writer = Writer::default();
             numbers.iter().for_each(|&n| writer.number(n));
             writer.ascending(set.iter().copied());
-            writer.vector(&vector);
+            let all: Vec<u32> = (0..vector.len() as u32).collect();
+            writer.vector(&all, &vector, vector.len());
+            writer.vector(&set, &vec![2.0; set.len()], 500);
             writer.text("é");
             let mut reader = Reader(&writer.0);
             for &number in &numbers {
@@ -196,8 +223,11 @@ mod tests {
             }
             let mut read = Vec::new();
             reader.ascending(500, &mut read).unwrap();
-            prop_assert_eq!(read, set);
-            prop_assert_eq!(reader.vector(vector.len()).unwrap(), vector);
+            prop_assert_eq!(&read, &set);
+            prop_assert_eq!(reader.vector_at(&all, vector.len()).unwrap(), vector);
+            let some: Vec<u32> = (0..500).step_by(3).collect();
+            let expected: Vec<f32> = some.iter().map(|at| if set.contains(at) { 2.0 } else { 0.0 }).collect();
+            prop_assert_eq!(reader.vector_at(&some, 500).unwrap(), expected);
             prop_assert_eq!(reader.text().unwrap(), "é");
             prop_assert!(reader.is_empty());
         }
@@ -207,7 +237,8 @@ mod tests {
             let _ = Reader(&bytes).number();
             let _ = Reader(&bytes).text();
             let _ = Reader(&bytes).doubles();
-            let _ = Reader(&bytes).vector(100);
+            let _ = Reader(&bytes).vector(100, |_, _| ());
+            let _ = Reader(&bytes).vector_at(&[0, 7, 99], 100);
             let _ = Reader(&bytes).ascending(50, &mut Vec::new());
         }
     }

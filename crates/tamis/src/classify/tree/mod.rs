@@ -6,10 +6,12 @@
 
 mod cluster;
 mod options;
+mod outline;
 mod shape;
 mod train;
 
 pub use options::{Layout, TreeBase, TreeOptions};
+pub(crate) use outline::{Counted, Groups, Outline};
 
 use super::svm::Loss;
 use super::{Classifier, Explanation, Linear, LinearParts, Query, Scored, Scratch, Weighter};
@@ -138,6 +140,26 @@ impl Tree {
 }
 
 impl LabelTrees {
+    /// The same over other features: `places` says where each of its own is among so many; those that are not its own weigh 0.
+    pub(crate) fn spread(&self, places: &[u32], features: usize) -> Result<Self> {
+        let node = |node: &Node| {
+            let mut order: Vec<(u32, usize)> = node.features.iter().map(|&f| places[f as usize]).zip(0..).collect();
+            order.sort_unstable();
+            let rows: Vec<usize> = order.iter().map(|(_, row)| *row).collect();
+            Node {
+                features: order.iter().map(|(place, _)| *place).collect(),
+                weights: node.weights.select_rows(&rows),
+                ..node.clone()
+            }
+        };
+        let tree = |tree: &Tree| Tree { nodes: tree.nodes.iter().map(node).collect() };
+        Self::from_parts(TreeParts {
+            weighter: self.parts.weighter.spread(places, features),
+            trees: self.parts.trees.iter().map(tree).collect(),
+            ..self.parts.clone()
+        })
+    }
+
     /// Takes parts that were computed or stored, and checks that they fit together.
     pub fn from_parts(parts: TreeParts) -> Result<Self> {
         let wrong = |what: &str| Err(Error::data(format!("label trees: {what}")));

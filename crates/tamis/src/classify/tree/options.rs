@@ -162,7 +162,7 @@ impl TreeOptions {
     pub const GAP: f64 = 1e-2;
 
     /// The options of the node classifiers.
-    pub(super) fn node(&self) -> TreeBase {
+    pub(crate) fn node(&self) -> TreeBase {
         match &self.base {
             TreeBase::Svm(svm) => TreeBase::Svm(SvmOptions { gap: Some(svm.gap.unwrap_or(Self::GAP)), ..svm.clone() }),
             TreeBase::Logistic(logistic) => {
