@@ -11,9 +11,7 @@ use tamis::classify::parts::{Packer, Part, Plan, Scorers, draw_of, fingerprint_o
 use tamis::corpus::Glance;
 use tamis::counts::{Contingency, CountOptions, Csr, Vocabulary, count};
 use tamis::hierarchy::{GivenTaxonomy, Taxonomy};
-use tamis::model::{
-    FitOptions, FrontierPoint, LabelTally, PartedFit, PartedTables, Seen, Trial, learned_labels,
-};
+use tamis::model::{FitOptions, FrontierPoint, LabelTally, PartedFit, PartedTables, Seen, Trial, learned_labels};
 use tamis::terms::{TextChoices, TextOptions};
 
 use crate::arrays::{Decided, Sets};

@@ -90,8 +90,8 @@ impl Packer {
         Ok(self.pack_counted(&counts))
     }
 
-    /// The same of documents that were counted.
-    pub(super) fn pack_counted(&self, counts: &Counts) -> Vec<Packed> {
+    /// Packs documents that were counted.
+    pub fn pack_counted(&self, counts: &Counts) -> Vec<Packed> {
         // Both are in byte order, so numbers that ascend go on ascending.
         let feature_of: Vec<Option<u32>> = counts.vocabulary.iter().map(|term| self.terms.id(term)).collect();
         let label_of: Vec<Option<u32>> = counts.labels.iter().map(|label| self.labels.id(label)).collect();
