@@ -11,7 +11,7 @@ from . import _inputs
 
 #: What a label scores that a classifier does not rank: without a positive document an SVM says −1, neighbours that do not have the
 #: label add nothing, and the logarithm of no probability is below any that a document gives.
-FLOORS = {"svm": -1.0, "knn": 0.0, "wknn": 0.0, "bayes": -1e9, "logistic": -1e9}
+FLOORS = {"svm": -1.0, "knn": 0.0, "wknn": 0.0, "bayes": -1e9, "logistic": -1e9, "tree": -1e9}
 
 
 def target_of(labels: _inputs.Labels, nodes: dict[str, Any]) -> str | None:

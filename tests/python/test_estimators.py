@@ -168,6 +168,9 @@ def test_thresholds_are_those_of_the_program(several, tamis_program, tmp_path, p
         {"by": "ig", "features": "all", "classifier": "bayes"},
         {"taxonomy": "names", "threshold": "tsa"},
         {"taxonomy": "names", "by": "ig"},
+        {"taxonomy": "names", "goal": "hf1"},
+        {"taxonomy": "names", "goal": "exact", "by": "ig", "features": 80, "classifier": "tree(svm,by=flat+taxonomy)"},
+        {"classifier": "tree(svm,leaf=2)", "features": 100, "by": "ig"},
         {"classifier": "svm", "by": "chi2max@1", "effort": "usual", "prefer": "small", "loss": 0.02},
         {"classifier": "bayes", "stem": "english", "stop_words": "english", "ngrams": 2},
         {"classifier": "knn(k=7)", "features": 100, "by": "ig"},
@@ -419,6 +422,12 @@ def test_odd_documents_are_texts():
         counter.fit(["", "a"])
     with pytest.raises(ValueError, match="kind of word"):
         tamis.TextCounter(words="tokens").fit(["a text"])
+
+
+def test_every_classifier_says_what_is_not_ranked():
+    from tamis._target import FLOORS
+
+    assert {name.partition("(")[0] for name in tamis.registry("classifiers")["name"]} == set(FLOORS)
 
 
 def test_what_a_taxonomy_cannot_have_is_refused(messages):

@@ -117,6 +117,40 @@ def test_a_stage_of_spark_ml(spark, frame, lines, tmp_path):
         tamis.spark.Categorizer(featurs=3)
 
 
+def hierarchical_f1(model, lines):
+    found = model.evaluate([d["text"] for d in lines], [d["labels"] for d in lines], ["hF1"], taxonomy="names")
+    return found["hF1"]
+
+
+def test_along_a_taxonomy_with_trees(spark, frame, lines):
+    train, test = lines[:TRAINING], lines[TRAINING:DOCUMENTS]
+    options = {"by": "chi2max@1", "features": 400, "classifier": "tree(svm(gap=0.01),by=flat+taxonomy)", "taxonomy": "names"}
+    options |= {"goal": "hf1", "folds": 2}
+    ours = tamis.spark.fit(frame, parts=2, **options)
+    alone = tamis.TextCategorizer(**options).fit([d["text"] for d in train], [d["labels"] for d in train])
+    assert ours.classes_.tolist() == alone.classes_.tolist() and len(ours.classes_) > len({l for d in train for l in d["labels"]})
+    a, b = hierarchical_f1(ours, test), hierarchical_f1(alone, test)
+    assert a > b - 0.03 and a > 0.6, (a, b)
+    # Labels with their ancestors are the same documents, answered in that form.
+    def closed(labels):
+        return sorted({"/".join(label.split("/")[:n]) for label in labels for n in range(1, label.count("/") + 2)})
+
+    wide = frame_of(spark, [{**d, "labels": closed(d["labels"])} for d in train[::-1]]).repartition(3)
+    full = tamis.spark.fit(wide, parts=2, **options)
+    texts = [d["text"] for d in test[:100]]
+    assert [sorted(labels) for labels in full.predict(texts)] == [closed(labels) for labels in ours.predict(texts)]
+    # Labels side by side, with thresholds of their own and the taxonomy beside them.
+    flat = tamis.spark.fit(frame, parts=2, **{**options, "goal": None, "threshold": "scut", "classifier": "svm(gap=0.01)", "folds": 2})
+    assert flat.deciding_.startswith("scut") and hierarchical_f1(flat, test) > 0.6
+
+
+@in_rounds
+def test_a_search_along_a_taxonomy(frame, lines):
+    model = tamis.spark.fit(frame, taxonomy="names", goal="hf1", effort="quick", sample=500, parts=2, rounds_at_most=60)
+    assert any("sample of" in reason for reason in model.why_)
+    assert hierarchical_f1(model, lines[TRAINING:]) > 0.6
+
+
 def test_parts_without_documents_and_labels_in_one_part(spark):
     rows = [("ship sea port", ["sea"]), ("oil gas", ["oil"]), ("ship crew", ["sea"]), ("gas price", ["oil"])]
     rows += [("ship oil", ["sea", "oil"]), ("chess", ["rare"])]
@@ -160,9 +194,12 @@ def test_what_is_wrong_is_named(spark, monkeypatch):
         tamis.spark.fit(numbers, **PINNED)
     wrong = {
         "svm\\(multi=ovo\\).*multi=ovr": {"classifier": "svm(multi=ovo)"},
-        "only svm, logistic and bayes": {"classifier": "knn"},
+        "only svm, logistic, bayes and trees": {"classifier": "knn"},
         "form=ovr": {"classifier": "logistic(form=multinomial)"},
-        "on one machine": {"taxonomy": "names"},
+        "set on one machine": {"taxonomy": "names", "answers": "one"},
+        "are set on one machine": {"taxonomy": "names", "threshold": "tsa"},
+        "two folds or more": {"taxonomy": "names"},
+        "labels are not in the taxonomy: oil": {"taxonomy": {"sea": None}},
         "folds=1": {"folds": 1},
         "rounds_at_most should be a whole number": {"rounds_at_most": 0},
     }

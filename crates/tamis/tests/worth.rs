@@ -247,6 +247,38 @@ fn labels_with_and_without_ancestors_give_the_same_model() {
 }
 
 #[test]
+fn trees_along_the_taxonomy_can_be_named() {
+    for several in [false, true] {
+        for closed in [false, true] {
+            let counts = documents(closed, several);
+            for more in [
+                r#""hierarchy": {"goal": "hf1"}"#,
+                r#""hierarchy": {"goal": "exact"}, "by": "chi2max", "features": "all""#,
+                // A selector alone would ask for thresholds along pipelines, of which a tree is none.
+                r#""by": "ig""#,
+                r#""threshold": "scut", "folds": 2"#,
+            ] {
+                for by in ["taxonomy", "flat+taxonomy"] {
+                    let json = format!(r#"{{"taxonomy": "names", "classifier": "tree(svm,by={by})", {more}}}"#);
+                    let options: FitOptions = serde_json::from_str(&json).unwrap();
+                    let fitted = options.fit(&counts, &counts.training(), &Silent);
+                    let model = fitted.unwrap_or_else(|error| panic!("{json}: {error}")).model;
+                    assert_eq!(model.summary.classifier.to_string(), format!("tree(svm,by={by})"));
+                    let found = decided(&model, &counts);
+                    let right = (0..counts.len()).filter(|&row| {
+                        let truth = counts.assignments.row_indices(row).iter();
+                        let truth: Vec<&str> = truth.map(|&label| counts.labels.name(label)).collect();
+                        truth.iter().all(|label| found[row].iter().any(|given| given == label))
+                    });
+                    assert!(right.count() * 10 > counts.len() * 8, "{json}, several: {several}, closed: {closed}");
+                    assert!(Model::from_bytes(&model.to_bytes().unwrap()).is_ok());
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn models_are_files_and_back() {
     let counts = documents(false, true);
     let model = fitted(&counts, None);

@@ -30,6 +30,7 @@ pub(super) fn fit(
     threshold: Option<Threshold>,
     progress: &dyn Progress,
 ) -> Result<Trained> {
+    let options = &options.of_labels(taxonomy.as_ref(), &counts.labels);
     if options.features == Some(Size::Top(0)) {
         return Err(Error::invalid("features", 0, "a model needs at least one feature; take a number, all or auto"));
     }

@@ -1,7 +1,10 @@
 //! The form in which labels of a taxonomy come: with their ancestors, or the most specific ones alone.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
+use crate::classify::{ClassifierSpec, TreeOptions};
 use crate::counts::{Counts, Csr, Vocabulary};
 use crate::hierarchy::Taxonomy;
 use crate::{Error, Result};
@@ -127,6 +130,29 @@ fn nodes_of(assignments: &Csr<()>, node_of: &[u32], row: usize, nodes: &mut Vec<
     nodes.clear();
     nodes.extend(assignments.row_indices(row).iter().map(|&label| node_of[label as usize]));
     nodes.sort_unstable();
+}
+
+/// The classifier with what it must know of the taxonomy: label trees may follow it. The parent of a label is the next above it that is a
+/// label as well.
+pub(super) fn along(classifier: ClassifierSpec, taxonomy: &Taxonomy, labels: &Vocabulary) -> ClassifierSpec {
+    match classifier {
+        ClassifierSpec::Tree(tree) => {
+            let label_above = |label: &str| {
+                let mut above = taxonomy.parent(taxonomy.node(label)?);
+                while let Some(node) = above {
+                    let known = labels.id(taxonomy.id(node));
+                    if known.is_some() {
+                        return known;
+                    }
+                    above = taxonomy.parent(node);
+                }
+                None
+            };
+            let parents = labels.iter().map(label_above).collect();
+            ClassifierSpec::Tree(TreeOptions { parents: Some(Arc::new(parents)), ..tree })
+        }
+        other => other,
+    }
 }
 
 /// Documents × nodes with all ancestors.

@@ -7,9 +7,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::choose::{Effort, Prefer};
+use super::form::along;
 use crate::classify::ClassifierSpec;
 use crate::corpus::Glance;
-use crate::counts::Counts;
+use crate::counts::{Counts, Vocabulary};
 use crate::features::search::Budget;
 use crate::features::{Selector, Size};
 use crate::hierarchy::pipeline::{self, Imbalance, Method, Utility};
@@ -262,6 +263,15 @@ impl FitOptions {
         }
     }
 
+    /// The same options, their classifier knowing where these labels lie in the taxonomy.
+    pub(super) fn of_labels(&self, taxonomy: Option<&Taxonomy>, labels: &Vocabulary) -> Self {
+        let classifier = match (taxonomy, self.classifier.clone()) {
+            (Some(taxonomy), Some(classifier)) => Some(along(classifier, taxonomy, labels)),
+            (_, classifier) => classifier,
+        };
+        Self { classifier, ..self.clone() }
+    }
+
     /// Whether answers along a taxonomy are chosen by what they are worth: unless something is asked for that only thresholds along
     /// pipelines have.
     fn by_worth(&self) -> Result<bool> {
@@ -285,7 +295,10 @@ impl FitOptions {
             }
             (Some(_), None) => Ok(false),
             (None, None) => {
-                // Selectors are those of nodes; and these are refused there.
+                // Selectors are those of nodes; and these are refused there. A tree is no classifier of a node.
+                if matches!(self.classifier, Some(ClassifierSpec::Tree(_))) {
+                    return Ok(true);
+                }
                 let asked = self.by.is_some() || self.features.is_some() || self.quantise || self.calibrate.is_some();
                 Ok(!asked)
             }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::fit::{NodesSeen, Trained};
 use super::flat::{TOO_FEW, sparing, terms, unsolved, usual_threshold};
-use super::form::LabelTally;
+use super::form::{LabelTally, along};
 use super::held::Held;
 use super::options::{Deciding, Unlabelled};
 use super::shown::Shown;
@@ -15,7 +15,7 @@ use super::{FitOptions, FrontierPoint, Model, ModelParts, Ranker, Seen, Training
 use crate::classify::parts::{Packer, Plan, PlannedModel, Question, RoundReport, Rounds, Scorers, scored};
 use crate::classify::svm::Solution;
 use crate::classify::tree::{Counted, Groups, Outline};
-use crate::classify::{ClassifierSpec, Fitted, Linear, TreeOptions, Weighter};
+use crate::classify::{ClassifierSpec, Fitted, Linear, Weighter};
 use crate::counts::{Contingency, ContingencyParts, Csr, Vocabulary};
 use crate::features::{Selector, Size};
 use crate::hierarchy::{Taxonomy, Worth};
@@ -196,7 +196,7 @@ impl PartedFit {
             reasons.extend(reason.filter(|_| number == 0));
             chosen.push(terms);
         }
-        let along = match (tally, &taxonomy) {
+        let by_worth = match (tally, &taxonomy) {
             (Some(tally), Some(taxonomy)) if threshold.is_none() => {
                 if folds < 2 {
                     let reason = "probabilities are learned from documents that were held out: two folds or more";
@@ -208,7 +208,7 @@ impl PartedFit {
             }
             _ => None,
         };
-        let threshold = threshold.or(along.as_ref().map(|_| Threshold::None)).unwrap_or_else(|| {
+        let threshold = threshold.or(by_worth.as_ref().map(|_| Threshold::None)).unwrap_or_else(|| {
             let labels: u64 = trained[0].label_documents().iter().map(|&n| u64::from(n)).sum();
             let usual = labels as f64 / (trained[0].documents() - unlabelled).max(1) as f64;
             let (threshold, reason) = usual_threshold(&classifier, folds, exclusive, single_label, usual);
@@ -223,7 +223,10 @@ impl PartedFit {
         united.dedup();
         let names = united.iter().map(|&term| trained[0].vocabulary().name(term));
         let names = Arc::new(Vocabulary::from_sorted(names));
-        let classifier = with_parents(classifier, taxonomy.as_ref());
+        let classifier = match &taxonomy {
+            Some(taxonomy) => along(classifier, taxonomy, trained[0].labels()),
+            None => classifier,
+        };
         let (mut groups, mut questions) = (Groups::default(), Vec::new());
         let mut members: Vec<Member> = Vec::new();
         for (table, terms) in trained.into_iter().zip(chosen) {
@@ -262,7 +265,7 @@ impl PartedFit {
             _ => Some(Rounds::new(plan(&classifier, &members, names.len(), groups.all, questions), parts, most)?),
         };
         let decide = if threshold.needs_held_out() { None } else { Some(Thresholds::untuned(threshold)?) };
-        let judged = match along {
+        let judged = match by_worth {
             Some(along) => Judged::Along(Box::new(along)),
             None => Judged::Flat(Validation::new(members[0].table.labels().len(), decide)?),
         };
@@ -485,17 +488,6 @@ impl PartedFit {
             shown: Shown { frontier: frontier.clone(), confusions: learned.confusions, ..Shown::default() },
         })?;
         Ok(Trained { model, trials, frontier, thresholds: learned.report, unchanged: None, nodes, solutions })
-    }
-}
-
-/// Trees learn where labels lie.
-fn with_parents(classifier: ClassifierSpec, taxonomy: Option<&Taxonomy>) -> ClassifierSpec {
-    match (classifier, taxonomy) {
-        (ClassifierSpec::Tree(tree), Some(taxonomy)) => {
-            let parents = taxonomy.nodes().map(|node| taxonomy.parent(node)).collect();
-            ClassifierSpec::Tree(TreeOptions { parents: Some(Arc::new(parents)), ..tree })
-        }
-        (classifier, _) => classifier,
     }
 }
 

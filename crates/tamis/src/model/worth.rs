@@ -151,7 +151,7 @@ impl<'a> Search<'a> {
         let worth = worth_of(options, &form, taxonomy)?;
         let mut known = as_searched(taxonomy, counts, &truth, &form);
         // What labels side by side would be fitted with is what they compete with, and trees have its terms.
-        let mut choice = flat::settle(&known, rows, options, progress)?;
+        let mut choice = flat::settle(&known, rows, &options.of_labels(Some(taxonomy), taxonomy.ids()), progress)?;
         if let Some(narrow) = choice.terms.take().map(|text| known.narrowed(&text)).transpose()?.flatten() {
             flat::say_without_terms(&narrow, &known, rows);
             known = narrow;
