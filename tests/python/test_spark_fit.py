@@ -128,7 +128,7 @@ def test_along_a_taxonomy_with_trees(spark, frame, lines):
     options |= {"goal": "hf1", "folds": 2}
     ours = tamis.spark.fit(frame, parts=2, **options)
     alone = tamis.TextCategorizer(**options).fit([d["text"] for d in train], [d["labels"] for d in train])
-    assert ours.classes_.tolist() == alone.classes_.tolist() and len(ours.classes_) > len({l for d in train for l in d["labels"]})
+    assert ours.classes_.tolist() == alone.classes_.tolist()
     a, b = hierarchical_f1(ours, test), hierarchical_f1(alone, test)
     assert a > b - 0.03 and a > 0.6, (a, b)
     # Labels with their ancestors are the same documents, answered in that form.
