@@ -7,10 +7,20 @@ use tamis::corpus::{Columns, Guess, ReadOptions};
 
 use crate::output::visible;
 
+/// Whether a command reads labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Labels {
+    Read,
+    Unread,
+}
+
 /// Fills in the columns of text and labels where they were not said and the table does not have the usual names.
-pub(crate) fn settle(paths: &[PathBuf], options: &mut ReadOptions) -> tamis::Result<()> {
+pub(crate) fn settle(paths: &[PathBuf], options: &mut ReadOptions, labels: Labels) -> tamis::Result<()> {
     let [path, ..] = paths else { return Ok(()) };
-    let Some(found) = Columns::of(path, options)? else { return Ok(()) };
+    let Some(mut found) = Columns::of(path, options)? else { return Ok(()) };
+    if labels == Labels::Unread {
+        found.labels = Guess::None;
+    }
     let text = chosen(&found, found.text, "the text")?;
     if text.is_none() && found.text != Guess::Named {
         return Ok(());

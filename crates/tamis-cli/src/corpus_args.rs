@@ -10,8 +10,10 @@ use tamis::corpus::{
     ReutersSplit, ReviewLabels, Unused, Values,
 };
 use tamis::counts::{Contingency, CountOptions, CountReport, Counted, Counts, Vocabulary};
+use tamis::model::Model;
 use tamis::terms::{Block, Digits, Html, StopWords, TextChoices, TextOptions, Unit, Words};
 
+use crate::columns::Labels;
 use crate::global::Global;
 use crate::output::flags;
 use crate::{columns, settings};
@@ -182,9 +184,19 @@ pub(crate) fn keep_apart(inputs: &[&Path], outputs: &[&Path]) -> tamis::Result<(
 /// Finds and recognises a corpus.
 pub(crate) fn open(paths: &[PathBuf], read: &ReadArgs, global: &Global) -> tamis::Result<Corpus> {
     let mut options = read.options(global.seed());
-    settings::apply(paths, &mut options)?;
-    columns::settle(paths, &mut options)?;
+    settings::apply(paths, &mut options, Labels::Read)?;
+    columns::settle(paths, &mut options, Labels::Read)?;
     tamis::corpus::open(paths, &options)
+}
+
+/// How documents are read that a model is asked about: their labels, if they have some, are not looked for. What is said in `options` holds; a
+/// model of fields reads these by their names.
+pub(crate) fn reading_for(model: &Model, paths: &[PathBuf], mut options: ReadOptions) -> tamis::Result<ReadOptions> {
+    settings::apply(paths, &mut options, Labels::Unread)?;
+    if !model.text.has_fields() {
+        columns::settle(paths, &mut options, Labels::Unread)?;
+    }
+    Ok(options)
 }
 
 /// How text becomes terms.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tamis::corpus::ReadOptions;
 
+use crate::columns::Labels;
+
 /// The name of the file.
 pub(crate) const FILE: &str = "tamis.toml";
 
@@ -52,9 +54,12 @@ impl Settings {
     }
 }
 
-/// Fills in what the command line does not say.
-pub(crate) fn apply(paths: &[PathBuf], options: &mut ReadOptions) -> tamis::Result<()> {
-    let Some(settings) = Settings::here()?.filter(|settings| settings.is_about(paths)) else { return Ok(()) };
+/// Fills in what the command line does not say. What nobody reads need not be there.
+pub(crate) fn apply(paths: &[PathBuf], options: &mut ReadOptions, labels: Labels) -> tamis::Result<()> {
+    let Some(mut settings) = Settings::here()?.filter(|settings| settings.is_about(paths)) else { return Ok(()) };
+    if labels == Labels::Unread {
+        settings = Settings { text_field: settings.text_field, id_field: settings.id_field, ..Settings::default() };
+    }
     let fields = &mut options.fields;
     for (said, own) in [
         (&mut fields.text, settings.text_field),

@@ -55,6 +55,85 @@ fn a_folder_remembers_its_columns() {
 }
 
 #[test]
+fn whoever_fits_a_table_can_ask_about_it() {
+    let folder = spreadsheet();
+    folder.ok("fit mail.csv -o m.model --by df --features all --classifier bayes --folds 0");
+    let new = folder.bytes("mail.csv");
+    // The same columns without labels, and other names: as new mail comes.
+    let text = String::from_utf8(new.clone()).unwrap();
+    let without: String = text.lines().map(|line| format!("{}\r\n", line.rsplit_once(';').unwrap().0)).collect();
+    folder.file("new.csv", without);
+    let by_fit = folder.ok("classify m.model mail.csv --text-field Message --id-field nr");
+    assert_eq!(by_fit.lines().count(), 20);
+    let labels = |said: &str| -> Vec<String> {
+        let line = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["labels"].to_string();
+        said.lines().map(line).collect()
+    };
+    assert_eq!(labels(&folder.ok("classify m.model mail.csv")), labels(&by_fit));
+    assert_eq!(labels(&folder.ok("classify m.model new.csv")), labels(&by_fit));
+    assert!(folder.ok("explain m.model mail.csv --number 2").contains("planet"));
+    // The folder knows, and labels that nobody reads need not be there.
+    folder.ok("init mail.csv");
+    let settings = String::from_utf8(folder.bytes("tamis.toml")).unwrap();
+    let of_all: String =
+        settings.lines().filter(|line| !line.starts_with("corpus")).map(|line| format!("{line}\n")).collect();
+    folder.file("tamis.toml", of_all);
+    for name in ["mail.csv", "new.csv"] {
+        let run = folder.run(&format!("classify m.model {name}"));
+        assert_eq!(labels(&String::from_utf8(run.stdout).unwrap()), labels(&by_fit));
+        assert!(!String::from_utf8(run.stderr).unwrap().contains("taken as if"), "it is known, not guessed");
+    }
+    folder.file("tamis.toml", "label = 3\n");
+    says(&folder.refused("classify m.model mail.csv"), &["tamis.toml", "line 1"]);
+}
+
+#[test]
+fn a_table_on_standard_input_is_no_letter() {
+    let folder = spreadsheet();
+    folder.ok("fit mail.csv -o m.model --by df --features all --classifier bayes --folds 0");
+    let table = String::from_utf8(folder.bytes("mail.csv")).unwrap();
+    let run = folder.run_with("classify m.model -", table.as_bytes());
+    assert_eq!(run.status.code(), Some(2));
+    says(&String::from_utf8(run.stderr).unwrap(), &["no column \"text\"", "Message", "--text-field"]);
+    let run = folder.run_with("classify m.model - --text-field Message", table.as_bytes());
+    assert_eq!(String::from_utf8(run.stdout).unwrap().lines().count(), 20);
+    // A letter with commas is one.
+    let letter = "Dear all,\nthe match, as you know, was won.\nGoals, many of them, were seen.\nYours, me\n";
+    let run = folder.run_with("classify m.model -", letter.as_bytes());
+    assert_eq!(String::from_utf8(run.stdout).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn columns_of_objects_and_of_pandas_are_told() {
+    let folder = spreadsheet();
+    let rows: String = (0..20)
+        .map(|i| {
+            let (text, topic) =
+                if i % 2 == 0 { ("a match with goals", "sport") } else { ("planets and their orbits", "space") };
+            format!("{i},{text} number {i},{topic}\n")
+        })
+        .collect();
+    folder.file("index.csv", format!(",message,topic\n{rows}"));
+    let objects: String = rows
+        .lines()
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            format!("{{\"nr\":{},\"message\":\"{}\",\"topic\":\"{}\"}}\n", cells[0], cells[1], cells[2])
+        })
+        .collect();
+    folder.file("odd.jsonl", objects);
+    folder.ok("convert index.csv --text-field message --labels-field topic -o usual.parquet");
+    for name in ["index.csv", "odd.jsonl"] {
+        let fit = folder.run(&format!("fit {name} -o m.model --by df --features all --classifier bayes --folds 0"));
+        let said = String::from_utf8(fit.stderr).unwrap();
+        assert!(fit.status.success() && said.contains("--text-field message --labels-field topic"), "{said}");
+        let said = folder.ok(&format!("init --force {name}"));
+        assert!(said.contains("text-field = \"message\"") && said.contains("labels-field = \"topic\""), "{said}");
+    }
+    folder.ok("fit usual.parquet -o m.model --by df --features all --classifier bayes --folds 0");
+}
+
+#[test]
 fn the_doctor_looks_at_models_and_corpora() {
     let folder = Folder::with_model();
     let said = folder.ok("doctor small.model small.jsonl");

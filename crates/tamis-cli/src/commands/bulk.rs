@@ -8,6 +8,7 @@ use tamis::bulk::{Added, BulkOptions, Keep, label_shards};
 use tamis::corpus::ReadOptions;
 use tamis::model::Model;
 
+use crate::corpus_args::reading_for;
 use crate::global::Global;
 use crate::output::{flags, grouped};
 
@@ -100,6 +101,8 @@ pub(crate) fn run(
     if inputs.iter().any(|input| input.as_os_str() == "-") {
         bail!("shards are files; name them, or give -o a file to write what comes from standard input");
     }
+    let model = Model::read(model_file)?;
+    let read = reading_for(&model, inputs, read)?;
     let usual = BulkOptions::default();
     let options = BulkOptions {
         added,
@@ -108,7 +111,6 @@ pub(crate) fn run(
         workers: args.workers.map_or(global.threads, usize::from),
         read,
     };
-    let model = Model::read(model_file)?;
     let report = label_shards(&model, model_file, inputs, folder, &options, &global.progress())?;
     for error in report.broken.iter().take(NAMED) {
         tracing::error!("{}", flags(&error.to_string()));

@@ -7,7 +7,7 @@ use tamis::corpus::{Format, ReadOptions, Skipped};
 use tamis::model::{Answer, AnswerWriter, How, Model, WhyAsked};
 
 use super::bulk::{self, ShardArgs};
-use crate::corpus_args::{ReadArgs, keep_apart};
+use crate::corpus_args::{ReadArgs, keep_apart, reading_for};
 use crate::global::Global;
 use crate::output::{flags, grouped};
 
@@ -87,6 +87,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let model = Model::read(&args.model)?;
     // A few words on standard input are a document.
     let read = ReadOptions { prose: true, ..args.read.options(global.seed()) };
+    let read = reading_for(&model, &args.documents, read)?;
     let documents = tamis::corpus::open(&args.documents, &read)?.batches_for(&model.text)?;
     let how = How {
         best: args.top,

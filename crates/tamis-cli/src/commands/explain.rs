@@ -10,7 +10,7 @@ use tamis::corpus::{Body, Document, Format as CorpusFormat, Which};
 use tamis::model::{How, Model, Span, WhyAsked, marked};
 use tamis::terms::TextOptions;
 
-use crate::corpus_args::ReadArgs;
+use crate::corpus_args::{ReadArgs, reading_for};
 use crate::global::Global;
 use crate::output::{Format, Rows, print_json, stdout, trimmed, visible};
 
@@ -169,7 +169,9 @@ fn chosen(model: &Model, path: &Path, args: &Args, global: &Global) -> anyhow::R
         let (name, model) = (path.display(), args.model.display());
         bail!("{name}: No such file; for a text itself: tamis explain {model} --text '…'");
     }
-    let corpus = tamis::corpus::open(&[path.to_owned()], &options)?;
+    let paths = [path.to_owned()];
+    let options = reading_for(model, &paths, options)?;
+    let corpus = tamis::corpus::open(&paths, &options)?;
     // A text that is an object with fields is taken apart by whoever asked.
     let whole_text = TextOptions::default();
     let is_object = options.from == Some(CorpusFormat::Text) && model.text.has_fields();

@@ -14,7 +14,7 @@ use tamis::threshold::CalibrationMethod;
 use super::hierarchy::HierarchyArgs;
 use crate::corpus_args::{CorpusArgs, TextArgs, keep_apart, labelled_counts};
 use crate::global::Global;
-use crate::output::{Rows, grouped, stdout, trimmed};
+use crate::output::{Rows, flags, grouped, stdout, trimmed};
 
 /// Train a model. What is not said is chosen by cross-validation on the training documents, and explained.
 ///
@@ -138,7 +138,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let choices = &trained.model.summary.choices;
     if !choices.is_empty() {
         writeln!(out, "\nWhy")?;
-        choices.iter().try_for_each(|reason| writeln!(out, "  {reason}"))?;
+        choices.iter().try_for_each(|reason| writeln!(out, "  {}", flags(reason)))?;
     }
     if !trained.trials.is_empty() {
         writeln!(out, "\nThe same model without looking for it, beside your other options\n  {}", again(&trained))?;

@@ -29,7 +29,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
         bail!("{FILE} is there already; to write a new one: tamis init --force {}", names(&args.corpus));
     }
     let mut options = args.corpus.read.options(global.seed());
-    columns::settle(&args.corpus.paths, &mut options)?;
+    columns::settle(&args.corpus.paths, &mut options, columns::Labels::Read)?;
     let corpus = tamis::corpus::open(&args.corpus.paths, &options)?;
     let first = corpus.first(200, &TextOptions::default())?;
     if first.is_empty() {

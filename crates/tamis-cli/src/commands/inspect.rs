@@ -12,7 +12,7 @@ use tamis::terms::{Html, looks_like_html};
 
 use crate::corpus_args::{CorpusArgs, TextArgs, counts};
 use crate::global::Global;
-use crate::output::{Format, Rows, grouped, print_json, stdout, trimmed, visible};
+use crate::output::{Format, Rows, flags, grouped, print_json, stdout, trimmed, visible};
 
 /// Show what a corpus is like: documents, labels, lengths, vocabulary, problems. Also shows models and counts files.
 #[derive(clap::Args)]
@@ -283,7 +283,7 @@ fn model_file(path: &Path, format: Format, global: &Global) -> anyhow::Result<()
         fact(&format!("{measure}, {}", summary.measured_by()), format!("{value:.4}"));
     }
     for reason in &summary.choices {
-        fact("why", reason.clone());
+        fact("why", flags(reason));
     }
     fact("best features", model.words().into_iter().take(10).collect::<Vec<_>>().join(", "));
     for (section, bytes) in &info.sections {

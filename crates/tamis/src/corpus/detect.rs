@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::annif;
 use super::blocks::utf16;
-use super::dialect::known;
+use super::dialect::{Dialect, known};
 use super::fields::{part_of, quoted};
 use super::folders::{Found, parted, walk};
 use super::source::{Compression, Source};
@@ -15,6 +15,9 @@ use crate::{Error, Result};
 
 /// How much of a file is looked at.
 pub(super) const HEAD_BYTES: usize = 16 * 1024;
+
+/// Rows that are looked at to tell a table from prose.
+const TABLE_ROWS: usize = 20;
 
 /// A file of a corpus, before it is opened.
 #[derive(Debug)]
@@ -56,6 +59,16 @@ enum Look {
 fn names_fields(line: &str, delimiter: char) -> bool {
     let columns: Vec<&str> = line.split(delimiter).map(|column| column.trim().trim_matches('"')).collect();
     columns.len() > 1 && known(&columns, &Fields::default()) > 0
+}
+
+/// Whether this is a table although nothing in its header is known: three rows or more of the same two columns or more, below short names. Prose
+/// does not have as many commas in every line.
+fn is_table(head: &[u8], format: Format, options: &ReadOptions) -> bool {
+    let dialect = Dialect::of(head, format, options);
+    let rows = dialect.rows(head, TABLE_ROWS);
+    let Some((names, rows)) = rows.split_first() else { return false };
+    let is_name = |name: &String| name.chars().count() <= 40 && !name.ends_with(['.', '!', '?']);
+    names.len() > 1 && rows.len() >= 3 && names.iter().all(is_name) && rows.iter().all(|row| row.len() == names.len())
 }
 
 /// The first line that says something, where it is text.
@@ -166,6 +179,7 @@ pub(crate) fn of_source(source: &mut Source, options: &ReadOptions) -> Result<Fo
             {
                 Ok(format)
             }
+            Look::Maybe(format) if is_table(head, format, options) => Ok(format),
             _ if options.prose => Ok(Format::Text),
             Look::Surely(format) | Look::Maybe(format) => Ok(format),
             Look::Unknown => Err(Error::malformed_file(

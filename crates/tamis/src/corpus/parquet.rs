@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{Array as _, RecordBatch};
+use arrow_array::{Array as _, ArrayRef, RecordBatch};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
@@ -164,6 +164,36 @@ impl Rows {
         };
         reader.next().transpose().map_err(|e| e.to_string())
     }
+}
+
+/// Names of all columns, and the first rows as text; what is neither a text, a number nor a list of them is empty.
+pub(super) fn first_rows(path: &Path, most: usize) -> Result<(Vec<String>, Vec<Vec<String>>)> {
+    let read = || -> std::result::Result<_, String> {
+        let file = File::open(path).map_err(|e| e.to_string())?;
+        let plain = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let metadata = ArrowReaderMetadata::load(&file, plain).map_err(|e| e.to_string())?;
+        let names: Vec<String> = metadata.schema().fields().iter().map(|field| field.name().clone()).collect();
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata).with_batch_size(most);
+        let Some(batch) = builder.with_limit(most).build().map_err(|e| e.to_string())?.next() else {
+            return Ok((names, Vec::new()));
+        };
+        let batch = batch.map_err(|e| e.to_string())?;
+        let cell = |array: &ArrayRef, row: usize| {
+            if array.is_null(row) {
+                return String::new();
+            }
+            let items = list(array, row).unwrap_or_default();
+            items
+                .map(|items| items.join(";"))
+                .or_else(|| label(array, row, &[]).ok()?.map(Cow::into_owned))
+                .unwrap_or_default()
+        };
+        let row = |row: usize| batch.columns().iter().map(|array| cell(array, row)).collect();
+        Ok((names, (0..batch.num_rows()).map(row).collect()))
+    };
+    // A file that is not there, or not allowed, is another mistake than a damaged one.
+    File::open(path).map_err(|e| Error::io(path, e))?;
+    guarded(read).and_then(|read| read).map_err(|why| not_whole(path, &why))
 }
 
 fn not_whole(path: &Path, why: &str) -> Error {
