@@ -96,9 +96,12 @@ fn document(
     for reason in answer.reasons.iter().flatten() {
         let score = reason.score.map_or(String::new(), |s| format!("  score {s:.4}"));
         let threshold = reason.threshold.map_or(String::new(), |t| format!(", threshold {t:.4}"));
+        // Where the score is a probability, or made of some, words add up to what is behind it.
+        let apart = reason.sum.zip(reason.score).filter(|(sum, score)| (sum - score).abs() > 1e-6);
+        let behind = apart.map_or(String::new(), |(sum, _)| format!(", from words that sum to {sum:.4}"));
         let votes = reason.neighbours.iter().flatten().map(|n| ("document", n.document.to_owned(), n.adds));
         let words = reason.words.iter().map(|w| ("word", w.word.to_string(), w.adds));
-        listed.add(reason.label, &format!("{score}{threshold}"), votes.chain(words).collect())?;
+        listed.add(reason.label, &format!("{score}{behind}{threshold}"), votes.chain(words).collect())?;
         if args.format == Format::Table {
             listed.reading(&body, &Span::summed(reason.spans.as_deref().unwrap_or_default()))?;
         }

@@ -112,6 +112,7 @@ fn words_add_up_to_the_score_and_are_found_in_the_text() {
     let sum: f64 = why["words"].as_array().unwrap().iter().map(|w| w["adds"].as_f64().unwrap()).sum();
     let score = why["score"].as_f64().unwrap();
     assert!((why["bias"].as_f64().unwrap() + sum - score).abs() < 1e-9, "{why}");
+    assert!((why["sum"].as_f64().unwrap() - score).abs() < 1e-9, "{why}");
     let characters: Vec<char> = text.chars().collect();
     let spans: Vec<(String, f64)> = why["spans"]
         .as_array()
@@ -144,7 +145,7 @@ fn neighbours_explain_by_documents_and_by_leaving_words_out() {
     let why = post(server.address, "/v1/explain", &asked).json()["reasons"][0].clone();
     let sum: f64 = why["neighbours"].as_array().unwrap().iter().map(|n| n["adds"].as_f64().unwrap()).sum();
     assert!((sum - why["score"].as_f64().unwrap()).abs() < 1e-9, "{why}");
-    assert!(why["bias"].is_null());
+    assert!(why["bias"].is_null() && why["sum"].is_null());
     // Neighbours are named by their ids, as the corpus has them.
     let ids: Vec<String> = (1..=model("knn(9)", "").summary.documents).map(|n| n.to_string()).collect();
     let named = |n: &Value| ids.iter().any(|id| n["document"] == json!(id));

@@ -54,6 +54,8 @@ pub enum Formula {
     Woe,
     /// Log probability ratio.
     Lpr,
+    /// Smoothed log probability ratio.
+    Slpr,
     /// Relevancy score.
     Rs,
     /// DIA association factor.
@@ -201,7 +203,7 @@ macro_rules! cell {
 
 impl Formula {
     /// The whole registry, in the order it is listed; `wfo` stands with λ still to be learned.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Df,
         Self::Ig,
         Self::IgPresence,
@@ -222,6 +224,7 @@ impl Formula {
         Self::Kl,
         Self::Woe,
         Self::Lpr,
+        Self::Slpr,
         Self::Rs,
         Self::Dia,
         Self::Dfs,
@@ -286,6 +289,8 @@ impl Formula {
                 "Mladenić & Grobelnik 1999", Contrast, Some(Pool::Avg), cell!(information::woe)),
             Self::Lpr => row("lpr", "log probability ratio", "log( (a/n_c) / (b/(n−n_c)) )",
                 "Mladenić & Grobelnik 1999; Forman 2003", Contrast, max, cell!(odds::log_ratio)),
+            Self::Slpr => row("slpr", "smoothed log probability ratio", "log( (a/n_c + 1/n) / (b/(n−n_c) + 1/n) )",
+                "Wiener, Pedersen & Weigend 1995; Wang & Manning 2012", Contrast, max, cell!(odds::smoothed_ratio)),
             Self::Rs => row("rs", "relevancy score", "log( (a/n_c + 1/6) / (b/(n−n_c) + 1/6) )",
                 "Wiener, Pedersen & Weigend 1995; Sebastiani 2002", Contrast, max, cell!(odds::rs)),
             Self::Dia => row("dia", "DIA association factor", "P(c|t) = a / df", "Fuhr et al. 1991; Sebastiani 2002", Contrast, max,

@@ -115,6 +115,9 @@ pub struct Reason<'m> {
     pub decided: bool,
     /// What the label has without any word; null for neighbours.
     pub bias: Option<f64>,
+    /// What that and all words of the document add up to; null for neighbours. For svm it is the score; where scores come from probabilities
+    /// (logistic, bayes, trees, along a taxonomy) it is the margin that stands behind the label's probability, of the label or node itself.
+    pub sum: Option<f64>,
     /// Words by how much they say, most first.
     pub words: Vec<Word<'m>>,
     /// Where they are in the text, or in the texts of the fields, where that was asked for: the first 100,000. Spans of
@@ -225,6 +228,7 @@ impl<'m> Labeller<'m> {
             threshold: model.label_facts(label).threshold,
             decided,
             bias: why.bias,
+            sum: why.bias.map(|bias| why.words.iter().map(|word| word.adds).sum::<f64>() + bias),
             spans: asked.spans.then(|| Span::of(&places, &why)),
             neighbours: matches!(model.ranker, Ranker::Flat(Fitted::Knn { .. })).then(|| named(model, &why, asked.top)),
             words: why

@@ -82,7 +82,7 @@ impl ChooseOptions {
             Effort::Usual => &["0.1", "0.3", "1", "3"],
             Effort::Thorough => &["0.03", "0.1", "0.2", "0.5", "1", "2", "5", "10"],
         };
-        let vectors = ["tfidf", "tfidf*rf", "tfidf*lpr", "binary*lpr"];
+        let vectors = ["tfidf", "tfidf*rf", "tfidf*slpr", "binary*slpr"];
         let svms = vectors.iter().flat_map(|v| costs.iter().map(move |c| format!("svm(c={c},vectors={v})")));
         let names: Vec<String> = match effort {
             Effort::Quick => vec!["svm".into(), "bayes".into()],
@@ -468,7 +468,7 @@ fn by_block(classifier: ClassifierSpec) -> Vec<ClassifierSpec> {
         ClassifierSpec::Svm(svm) if svm.vectors.weighting == Weighting::TfIdf => {
             let vectors = Vectors { weighting: Weighting::TfIdfByBlock, ..svm.vectors };
             let apart = ClassifierSpec::Svm(SvmOptions { vectors, ..svm.clone() });
-            let both = svm.vectors.by.is_some_and(|score| score.to_string() == "lpr");
+            let both = svm.vectors.by.is_some_and(|score| score.to_string() == "slpr");
             if both { vec![apart, classifier] } else { vec![apart] }
         }
         _ => vec![classifier],

@@ -35,7 +35,7 @@ impl Keep {
         if !self.labels.is_empty() {
             for name in &self.labels {
                 if counts.labels.id(name).is_none() {
-                    return Err(Error::unknown("label of corpus.labels", name, counts.labels.iter()));
+                    return Err(unknown_label(name, &counts));
                 }
             }
             let wanted: Vec<bool> = counts.labels.iter().map(|l| self.labels.iter().any(|w| w == l)).collect();
@@ -128,6 +128,14 @@ fn thinned(counts: Counts, per_label: u32, seed: u64) -> Counts {
     only_rows(counts, |_, row| keep[row])
 }
 
+/// Plans name labels of their own corpus; whoever brings another one names others.
+fn unknown_label(name: &str, counts: &Counts) -> Error {
+    let largest = sizes(counts).into_iter().zip(counts.labels.iter()).max_by_key(|(documents, _)| *documents);
+    let likely = largest.map_or("…", |(_, label)| label);
+    let known = Error::unknown("label of corpus.labels", name, counts.labels.iter());
+    Error::data(format!("{known}; to take a label of this corpus: the option `set=corpus.labels=[{likely:?}]`"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,7 +186,9 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         let error = Keep { labels: vec!["W".into()], ..Keep::default() }.apply(corpus(), 1).unwrap_err();
-        assert!(error.to_string().starts_with("unknown label of corpus.labels \"W\""), "{error}");
+        let said = error.to_string();
+        assert!(said.starts_with("unknown label of corpus.labels \"W\""), "{said}");
+        assert!(said.contains("the option `set=corpus.labels=[\"X\"]`"), "{said}");
         assert!(Keep { min_documents: 9, labelled: true, ..Keep::default() }.apply(corpus(), 1).is_err());
     }
 }

@@ -10,6 +10,18 @@ pub fn log_ratio(Cell { a, b, c, d }: Cell) -> f64 {
     (half(a) * half(b + d) / (half(b) * half(a + c))).ln()
 }
 
+/// `log( (a/n_c + 1/n) / (b/(n−n_c) + 1/n) )`, the log probability ratio as if one more document had the term, and each side a share of it by its
+/// size: what hardly any document has says little, for whichever side is smaller. The relevancy score of Wiener, Pedersen & Weigend 1995
+/// with 1/n for their 1/6; Wang & Manning 2012 add one to all counts of occurrences.
+pub fn smoothed_ratio(cell: Cell) -> f64 {
+    let Cell { a, b, c, d } = cell;
+    if a + c == 0.0 || b + d == 0.0 {
+        return 0.0;
+    }
+    let ((own, rest), one) = (rates(cell), (a + b + c + d).recip());
+    ((own + one) / (rest + one)).ln()
+}
+
 /// `(a/n_c) · log( (a/n_c) / (b/(n−n_c)) )`, half-count rule inside the logarithm only. Method 2; li 3.6; Nigam et al. 2000.
 pub fn wllr(cell: Cell) -> f64 {
     if cell.a == 0.0 { 0.0 } else { rates(cell).0 * log_ratio(cell) }
@@ -63,6 +75,17 @@ mod tests {
         // No more frequent in the label than outside, or not in the label: nothing.
         assert_eq!(wfo(0.3, Cell { a: 2.0, b: 3.0, c: 6.0, d: 9.0 }), 0.0);
         assert_eq!(wfo(0.0, Cell { a: 0.0, b: 0.0, c: 6.0, d: 9.0 }), 0.0);
+    }
+
+    #[test]
+    fn one_more_document_is_shared_by_both_sides() {
+        // (3/4 + 1/10) / (0 + 1/10), and 8.5 the other way round.
+        let cell = Cell { a: 3.0, b: 0.0, c: 1.0, d: 6.0 };
+        assert!((smoothed_ratio(cell) - 8.5_f64.ln()).abs() < 1e-14);
+        assert!((smoothed_ratio(Cell { a: 0.0, b: 3.0, c: 6.0, d: 1.0 }) + 8.5_f64.ln()).abs() < 1e-14);
+        // Of a term of one document the smaller side says no more than its size does.
+        assert_eq!(smoothed_ratio(Cell { a: 0.0, b: 0.0, c: 1.0, d: 99.0 }), 0.0);
+        assert_eq!(smoothed_ratio(Cell { a: 2.0, b: 0.0, c: 3.0, d: 0.0 }), 0.0);
     }
 
     #[test]
