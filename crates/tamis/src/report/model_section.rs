@@ -240,9 +240,9 @@ impl Page {
             let threshold = label.and_then(|l| model.label_facts(l).threshold).filter(|t| t.is_finite());
             let mut remark = row.map_or_else(
                 || "no label of its own".to_owned(),
-                |r| match decides {
-                    true => format!("F1 {:.2}, {} test documents", r.f1, r.tally.support()),
-                    false => format!("{} test documents", r.tally.support()),
+                |r| {
+                    let documents = format!("{} test documents", r.tally.support());
+                    if decides { format!("F1 {:.2}, {documents}", r.f1) } else { documents }
                 },
             );
             if let Some(threshold) = threshold {
