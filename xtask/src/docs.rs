@@ -19,6 +19,10 @@ const PAGES: &[(&str, &str, &str)] = &[
     ("docs/measures.md", "Measures", "measures"),
 ];
 
+/// What the table of measures does not say of any one of them.
+const RANKED: &str = "Measures of rankings (RPrec to RankingLoss), and the P@1 of always giving one label, are means over the documents that have \
+                      a true label: where some have none, `tamis evaluate` says how many have. All others are over all documents.\n\n";
+
 /// The page of all commands.
 const COMMANDS: &str = "docs/commands.md";
 
@@ -26,6 +30,9 @@ const COMMANDS: &str = "docs/commands.md";
 fn page(program: &Path, title: &str, what: &str) -> Result<String> {
     let rows = capture(Command::new(program).args(["list", what, "--format", "tsv"]))?;
     let mut page = format!("# {title}\n\nMade by `cargo xtask docs` from `tamis list {what}`; do not edit.\n\n");
+    if what == "measures" {
+        page.push_str(RANKED);
+    }
     for (number, line) in rows.lines().enumerate() {
         let cells: Vec<String> = line.split('\t').map(|cell| cell.replace('|', "\\|")).collect();
         page.extend(["| ", &cells.join(" | "), " |\n"]);

@@ -204,3 +204,128 @@ fn a_file_of_version_1_is_read() {
     let best = model.labels.name(labelled.ranked[0].label);
     assert!(best.starts_with("sport/"), "{best}");
 }
+
+/// Documents in memory: id, text and labels.
+fn in_memory(documents: &[(&str, &[&str])]) -> Box<dyn tamis::corpus::Batches> {
+    let document = |(n, (text, labels)): (usize, &(&str, &[&str]))| tamis::corpus::Document {
+        id: n.to_string().into(),
+        body: tamis::corpus::Body::Text((*text).to_owned().into()),
+        labels: labels.iter().map(|label| (*label).to_owned().into()).collect(),
+        part: None,
+        date: None,
+        weight: None,
+    };
+    let documents: Vec<tamis::corpus::Document<'static>> = documents.iter().enumerate().map(document).collect();
+    Box::new(tamis::corpus::InMemory(documents.into_iter()))
+}
+
+fn two_kinds(threshold: &str) -> Trained {
+    let kinds: [(&str, &[&str]); 3] =
+        [("puck ice goal", &["a"]), ("oil price barrel", &["b"]), ("puck ice rink", &["a"])];
+    let documents: Vec<(&str, &[&str])> = kinds.iter().copied().cycle().take(30).collect();
+    let (counts, _) = count(in_memory(&documents), &CountOptions::default(), &Silent).unwrap();
+    let options = FitOptions {
+        classifier: Some("bayes".parse().unwrap()),
+        threshold: Some(threshold.parse().unwrap()),
+        ..FitOptions::default()
+    };
+    options.fit(&counts, &counts.training(), &Silent).unwrap()
+}
+
+/// Ranked measures leave documents without a label out, and so does what they are compared with.
+#[test]
+fn the_baseline_of_a_ranked_measure_is_over_the_same_documents() {
+    use tamis::model::EvaluateOptions;
+    let model = two_kinds("rcut(1)").model;
+    let judged = |documents: &[(&str, &[&str])]| {
+        let quality = model.evaluate(in_memory(documents), &EvaluateOptions::default(), &Silent).unwrap();
+        quality.report(false, None).unwrap()
+    };
+    let some = judged(&[("puck", &["a"]), ("ice", &["a"]), ("oil", &[]), ("price", &[])]);
+    let baseline = some.baseline.unwrap();
+    assert_eq!((baseline.label.as_str(), baseline.share), ("a", 1.0));
+    assert_eq!((some.documents, some.labelled), (4, Some(2)));
+    let all = judged(&[("puck", &["a"]), ("oil", &["b"])]);
+    assert_eq!((all.baseline.unwrap().share, all.labelled), (0.5, None));
+}
+
+/// A model without a threshold decides nothing: that is no failure, and nothing is said of decisions.
+#[test]
+fn a_model_that_only_ranks_is_not_judged_by_decisions() {
+    use tamis::model::EvaluateOptions;
+    let trained = two_kinds("none");
+    let model = &trained.model;
+    assert!(model.only_ranks() && !two_kinds("rcut(1)").model.only_ranks());
+    assert!(model.summary.choices.iter().all(|reason| !reason.contains("never answered")));
+    assert!(model.summary.quality.iter().all(|(name, _)| !name.starts_with("F1")), "{:?}", model.summary.quality);
+    let documents: [(&str, &[&str]); 2] = [("puck", &["a"]), ("oil", &["b"])];
+    let judge = |options: &EvaluateOptions| model.evaluate(in_memory(&documents), options, &Silent);
+    let quality = judge(&EvaluateOptions::default()).unwrap();
+    let report = quality.report(true, None).unwrap();
+    assert!(report.only_ranks && report.never_decided.is_empty() && report.labels.is_none());
+    let names: Vec<&str> = report.measures.iter().map(|(name, _)| name.as_str()).collect();
+    assert!(names.contains(&"RPrec") && names.contains(&"P@1"), "{names:?}");
+    for left_out in ["F1@micro", "Answered", "Accuracy", "Recall@micro"] {
+        assert!(!names.contains(&left_out), "{names:?}");
+    }
+    let asked = EvaluateOptions { measures: vec!["F1@micro".parse().unwrap()], ..EvaluateOptions::default() };
+    let refused = judge(&asked).unwrap_err();
+    assert!(refused.is_input() && refused.to_string().contains("only ranks"), "{refused}");
+    let mut page = tamis::report::Page::new("a", "b");
+    let html = page.model(model, &quality).unwrap().finish();
+    assert!(html.contains("only ranks") && !html.contains("Quality by label"));
+}
+
+/// What a file of fewer terms is promised to have is what it has, whatever else is in it.
+#[test]
+fn sizes_that_are_promised_are_kept() {
+    use tamis::hierarchy::{GivenTaxonomy, Taxonomy};
+    let counts = corpus(800);
+    let taxonomy = || Some(GivenTaxonomy::Tree(Taxonomy::built_in(Shape::Topics).unwrap()));
+    let usual = FitOptions { folds: Some(3), ..FitOptions::default() };
+    let scut = Some("scut(goal=micro+macro,rare=5)".parse().unwrap());
+    let tree = Some("tree(svm,by=flat+taxonomy)".parse().unwrap());
+    let mut compared = 0;
+    for (what, options) in [
+        ("svm", FitOptions { classifier: Some("svm".parse().unwrap()), threshold: scut, ..usual.clone() }),
+        ("bayes", FitOptions { classifier: Some("bayes".parse().unwrap()), ..usual.clone() }),
+        ("knn", FitOptions { classifier: Some("knn(10)".parse().unwrap()), ..usual.clone() }),
+        ("8 bits", FitOptions { classifier: Some("svm".parse().unwrap()), quantise: true, ..usual.clone() }),
+        (
+            "tree",
+            FitOptions {
+                classifier: tree,
+                taxonomy: taxonomy(),
+                hierarchy: tamis::model::HierarchyOptions {
+                    goal: Some(tamis::hierarchy::Goal::Hf1),
+                    ..Default::default()
+                },
+                ..usual.clone()
+            },
+        ),
+    ] {
+        let trained = options.fit(&counts, &counts.training(), &Silent).unwrap();
+        let taken = trained.model.terms.len();
+        assert!(taken > 400 && !trained.frontier.is_empty(), "{what}: {taken} terms");
+        assert_eq!(trained.bytes_with(taken).unwrap(), trained.model.to_bytes().unwrap().len() as u64, "{what}");
+        assert!(trained.bytes_with(2 * taken).unwrap() > trained.bytes_with(taken).unwrap());
+        // What `fit` prints: sizes that keep most of the quality.
+        for size in trained.frontier.iter().filter(|p| !p.all && p.size < taken && p.kept >= 0.9).map(|p| p.size) {
+            let again = FitOptions {
+                by: Some(trained.model.summary.selector.parse().unwrap()),
+                features: Some(Size::Top(size)),
+                classifier: Some(trained.model.summary.classifier.clone()),
+                ..options.clone()
+            };
+            let real = again.fit(&counts, &counts.training(), &Silent).unwrap().model.to_bytes().unwrap().len() as f64;
+            let promised = trained.bytes_with(size).unwrap() as f64;
+            println!("{what}, {size} of {taken}: {promised} promised, {real} real");
+            assert!(
+                (promised / real - 1.0).abs() < 0.15,
+                "{what}, {size} of {taken}: {promised} promised, {real} real"
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared >= 8, "{compared} sizes");
+}

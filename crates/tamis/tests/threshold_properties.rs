@@ -155,6 +155,48 @@ proptest! {
         }
     }
 
+    /// What is shown of a label is what its own threshold does, whatever policy found it and however many points there are.
+    #[test]
+    fn the_curve_says_what_the_own_threshold_does(
+        documents in vec((0usize..3, vec((-2000i16..2000, any::<bool>()), 3)), 4..250),
+        policy in prop_oneof![
+            Just("scut"), Just("scut(goal=micro)"), Just("scut(goal=micro+macro,rare=5)"), Just("scut(fbr=0.3)"),
+            Just("pcut"), Just("precision(0.6,confidence=0.5)"),
+        ],
+    ) {
+        let mut held_out = HeldOut::new(3);
+        let score = |raw: i16, truth: bool| f64::from(raw) / 1024.0 + f64::from(u8::from(truth));
+        for (fold, labels) in &documents {
+            let mut ranked: Vec<Scored> =
+                (0u32..).zip(labels).map(|(label, &(raw, truth))| Scored { label, score: score(raw, truth) }).collect();
+            ranked.sort_by(Scored::better_first);
+            let truth: Vec<u32> = (0u32..).zip(labels).filter(|(_, (_, truth))| *truth).map(|(label, _)| label).collect();
+            held_out.add(*fold, &ranked, &truth);
+        }
+        let tuned = policy.parse::<Threshold>().unwrap().tune(&held_out).unwrap();
+        for curve in &tuned.curves {
+            let label = curve.label as usize;
+            prop_assert!(curve.points.len() <= ThresholdCurve::POINTS);
+            prop_assert!(curve.points.is_sorted_by(|a, b| a.threshold > b.threshold && a.recall <= b.recall));
+            let Some(threshold) = tuned.thresholds.of(curve.label) else { continue };
+            if curve.points.is_empty() { continue }
+            let rows: Vec<Row> = documents.iter().map(|(fold, labels)| (*fold, Some(0), labels[label].1)).collect();
+            let (mut tally, used) = (Tally::default(), tuned_on(&rows));
+            for (_, labels) in documents.iter().filter(|(fold, _)| used.iter().any(|r| r.0 == *fold)) {
+                let (raw, truth) = labels[label];
+                let decided = score(raw, truth) >= threshold;
+                tally.right += u64::from(decided && truth);
+                tally.wrong += u64::from(decided && !truth);
+                tally.missed += u64::from(!decided && truth);
+            }
+            let shown = curve.at(threshold).unwrap();
+            let close = |shown: f32, own: Option<f64>| (f64::from(shown) - own.unwrap_or(0.0)).abs() < 1e-6;
+            prop_assert!(close(shown.precision, tally.precision()), "{policy}: {shown:?}, {tally:?} at {threshold}");
+            prop_assert!(close(shown.recall, tally.recall()), "{policy}: {shown:?}, {tally:?} at {threshold}");
+            prop_assert!(close(shown.f, tally.f(Beta::ONE)), "{policy}: {shown:?}, {tally:?} at {threshold}");
+        }
+    }
+
     #[test]
     fn stored_thresholds_decide_the_same(values in vec(proptest::option::of(-3.0..3.0f64), 1..6), min in 0u32..3) {
         let policy: Threshold = format!("scut(min={min})").parse().unwrap();

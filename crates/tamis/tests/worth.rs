@@ -373,3 +373,117 @@ fn documents_with_and_without_ancestors_are_judged_alike() {
         }
     }
 }
+
+/// Documents of groups and labels whose words are noisy, so that it depends on the goal who is best.
+fn noisy(several: bool, documents: usize, noise: usize) -> Counts {
+    let mut all: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    let mut state = 12345u64 + noise as u64;
+    let mut draw = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % n
+    };
+    for n in 0..documents {
+        let (mut words, mut labels) = (Vec::new(), Vec::new());
+        for _ in 0..if several { 1 + n % 2 } else { 1 } {
+            let (group, own) = (draw(4), draw(4));
+            labels.push(format!("g{group}/l{own}"));
+            for _ in 0..3 {
+                let (right, other) = (draw(10) >= noise, draw(4));
+                let said = if right { own } else { other };
+                words.push(format!("word{group}{said}"));
+                words.push(format!("shared{said}"));
+                words.push(format!("group{}", if draw(10) >= noise { group } else { draw(4) }));
+            }
+        }
+        words.push(format!("noise{}", draw(50)));
+        labels.sort_unstable();
+        labels.dedup();
+        all.push((words, labels));
+    }
+    let borrowed: Vec<(Vec<&str>, Vec<&str>)> = all
+        .iter()
+        .map(|(w, l)| (w.iter().map(String::as_str).collect(), l.iter().map(String::as_str).collect()))
+        .collect();
+    Counts::from_rows(&borrowed)
+}
+
+/// The file, without what a search says of itself.
+fn bytes(model: &Model) -> Vec<u8> {
+    let mut parts = (**model).clone();
+    parts.summary.choices.clear();
+    parts.shown.frontier.clear();
+    Model::new(parts).unwrap().to_bytes().unwrap()
+}
+
+/// What `fit` prints as "the same model without looking for it" is the same model.
+#[test]
+fn what_won_can_be_named() {
+    let mut mixed = 0;
+    for several in [false, true] {
+        for goal in [Goal::Hf1, Goal::Exact, Goal::F1] {
+            // Bayes wins where nothing is said, and is mixed with nothing.
+            for (noise, classifier) in [(2, None), (5, None), (3, Some("svm")), (5, Some("svm"))] {
+                let counts = noisy(several, 400, noise);
+                let options = FitOptions {
+                    taxonomy: Some(GivenTaxonomy::Names),
+                    hierarchy: HierarchyOptions { goal: Some(goal), ..HierarchyOptions::default() },
+                    effort: tamis::model::Effort::Quick,
+                    classifier: classifier.map(|name| name.parse().unwrap()),
+                    ..FitOptions::default()
+                };
+                let searched = options.fit(&counts, &counts.training(), &Silent).unwrap();
+                let model = &searched.model;
+                let summary = &model.summary;
+                assert!(!searched.trials.is_empty());
+                let again = FitOptions {
+                    by: Some(summary.selector.parse().unwrap()),
+                    features: Some(tamis::features::Size::Top(model.terms.len())),
+                    classifier: Some(summary.classifier.to_string().parse().unwrap()),
+                    threshold: model.worth.is_none().then(|| model.deciding().parse().unwrap()),
+                    ..options
+                };
+                let named = again.fit(&counts, &counts.training(), &Silent).unwrap().model;
+                let what = format!("{goal}, several: {several}, noise {noise}: {}", summary.classifier);
+                println!("{what}, {:?}", summary.quality);
+                mixed += usize::from(summary.classifier.to_string().contains("flat+"));
+                assert_eq!(named.worth, model.worth, "{what}");
+                assert_eq!(named.summary.quality, summary.quality, "{what}");
+                assert!(bytes(&named) == bytes(model), "{what}");
+                // The summary and the reasons say the same about the same documents.
+                let measure = match goal {
+                    Goal::Exact => "exact",
+                    Goal::F1 => "F1@micro",
+                    _ => "hF1",
+                };
+                if model.worth.is_some() {
+                    let value = summary.quality.iter().find(|(name, _)| name == measure).unwrap().1;
+                    let said = summary.choices.iter().find(|reason| reason.contains("is taken")).unwrap();
+                    let winner = said.rsplit(". ").next().unwrap().trim_end_matches(" is taken.").to_owned();
+                    assert!(said.contains(&format!("{winner} {value:.4}")), "{said} {value}");
+                }
+            }
+        }
+    }
+    assert!(mixed > 0, "no mixture won anything");
+}
+
+#[test]
+fn options_that_would_be_ignored_are_refused() {
+    let counts = documents(false, false);
+    for (json, says) in [
+        (r#"{"taxonomy": "names", "hierarchy": {"goal": "exact", "costs": "costs.tsv"}}"#, "`goal=cost`"),
+        (r#"{"taxonomy": "names", "hierarchy": {"goal": "exact"}, "threshold": "tsa"}"#, "decides without a goal"),
+        (r#"{"hierarchy": {"goal": "exact"}}"#, "the option `taxonomy`"),
+        (r#"{"loss": 0.5}"#, "`prefer=small`"),
+    ] {
+        let options: FitOptions = serde_json::from_str(json).unwrap();
+        let error = options.fit(&counts, &counts.training(), &Silent).unwrap_err();
+        assert!(error.is_input() && error.to_string().contains(says), "{json}: {error}");
+        assert!(
+            options.plan(&counts, &counts.training()).is_err()
+                && options.pinned(&counts, &counts.training(), &Silent).is_err()
+        );
+    }
+    let small: FitOptions = serde_json::from_str(r#"{"loss": 0.05, "prefer": "small"}"#).unwrap();
+    assert!(small.fit(&counts, &counts.training(), &Silent).is_ok());
+}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use serde_json::json;
 use tamis::measure::significance::{sign_test_of, wilcoxon};
-use tamis::measure::{Measure, Resampling};
+use tamis::measure::{EvaluationOptions, Family, Measure, Resampling};
 use tamis::model::{EvaluateOptions, Model};
 
 use crate::corpus_args::ReadArgs;
@@ -49,7 +49,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
              same corpus, and compare one along a taxonomy with a flat one by `tamis evaluate --taxonomy` of each"
         );
     }
-    let options = EvaluateOptions { measures: args.measures, all_parts: args.all_parts, taxonomy: None };
+    let mut measures = args.measures;
+    if measures.is_empty() && models.iter().any(Model::only_ranks) {
+        // One that only ranks can be compared by its ranking alone.
+        measures = EvaluationOptions::default().measures;
+        measures.retain(|m| m.family() == Family::Ranked);
+    }
+    let options = EvaluateOptions { measures, all_parts: args.all_parts, taxonomy: None };
     for model in &models {
         judged.push(super::evaluate::judge(model, &args.corpus, &args.read, &options, global)?.evaluation);
     }

@@ -137,6 +137,9 @@ fn measures(report: &QualityReport) -> Rows {
         rows.push(row);
     };
     push("documents", grouped(report.documents), None);
+    if let Some(labelled) = report.labelled {
+        push("documents with a label", grouped(labelled), None);
+    }
     for (name, value) in report.measures.iter().filter_map(|(name, value)| Some((name, (*value)?))) {
         let interval = report.intervals.as_ref().and_then(|all| all.iter().find(|i| i.0 == *name));
         push(name, format!("{value:.4}"), interval.map(|i| i.1));
@@ -163,13 +166,23 @@ fn by_label(labels: &[LabelQuality]) -> Rows {
 fn print(report: &QualityReport, global: &Global) -> anyhow::Result<()> {
     let mut out = stdout();
     writeln!(out, "{}", trimmed(&measures(report).table(global)))?;
+    if let Some(labelled) = report.labelled {
+        writeln!(
+            out,
+            "\nMeasures of rankings (RPrec, MAP, P@k, OneError, …) are over the {} documents with a label.",
+            grouped(labelled)
+        )?;
+    }
+    if report.only_ranks {
+        writeln!(out, "\nThe model only ranks (its threshold is none): there are no decisions to judge.")?;
+    }
     if let Some(form) = report.label_form {
         let form = match form {
-            LabelForm::MostSpecific => "the most specific ones only",
-            LabelForm::WithAncestors => "with all their ancestors",
-            LabelForm::Mixed => "with some of their ancestors, or with them in some documents only",
+            LabelForm::MostSpecific => "only their most specific labels",
+            LabelForm::WithAncestors => "their labels and all ancestors of these",
+            LabelForm::Mixed => "their labels and some ancestors of these, or all of them in some documents only",
         };
-        writeln!(out, "\nLabels of the documents came {form}.")?;
+        writeln!(out, "\nThe documents came with {form}.")?;
     }
     if let Some(levels) = &report.levels {
         let table = tallies("level", levels.iter().map(|l| (l.level.to_string(), l.decided))).table(global);

@@ -126,7 +126,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     let bytes = std::fs::metadata(&output).map_or(0, |m| m.len());
     if let Some(path) = &args.report {
         let lead = format!("Made by tamis {}: how, and how good a smaller one would be.", env!("CARGO_PKG_VERSION"));
-        Page::new(&output.display().to_string(), &lead).fitted(&trained, bytes).save(path)?;
+        Page::new(&output.display().to_string(), &lead).fitted(&trained)?.save(path)?;
     }
     if global.quiet {
         return Ok(());
@@ -143,7 +143,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<()> {
     if !trained.trials.is_empty() {
         writeln!(out, "\nThe same model without looking for it, beside your other options\n  {}", again(&trained))?;
     }
-    if let Some(line) = cheaper(Frontier { points: &trained.frontier, taken: trained.model.terms.len(), bytes }) {
+    if let Some(line) = cheaper(&Frontier::of(&trained)?) {
         writeln!(out, "\n{line}")?;
     }
     if global.verbose > 0 && !trained.trials.is_empty() {
@@ -182,7 +182,7 @@ fn facts(trained: &Trained) -> Rows {
             fact("classifier", summary.classifier.to_string());
         }
     }
-    fact("threshold", model.deciding());
+    fact("threshold", if model.only_ranks() { "none: it only ranks".to_owned() } else { model.deciding() });
     for (measure, value) in &summary.quality {
         fact(&format!("{measure}, {}", summary.measured_by()), format!("{value:.4}"));
     }
@@ -253,7 +253,7 @@ fn about(seconds: f64) -> String {
 }
 
 /// What fewer words cost: "2,000 terms keep 98.9 % of it, in about 0.2 MB".
-fn cheaper(frontier: Frontier<'_>) -> Option<String> {
+fn cheaper(frontier: &Frontier<'_>) -> Option<String> {
     let lines: Vec<String> =
         frontier.fewer().filter(|p| p.kept >= 0.9).map(|p| format!("  {}", frontier.sentence(p))).collect();
     (!lines.is_empty()).then(|| format!("Fewer terms (--features N, or --prefer small)\n{}", lines.join("\n")))

@@ -231,6 +231,13 @@ impl Weighter {
         Self { factors, blocks, ..self.clone() }
     }
 
+    /// The same for some of its features alone.
+    pub(crate) fn select(&self, features: &[u32]) -> Self {
+        let factors = features.iter().filter_map(|&f| self.factors.get(f as usize).copied()).collect();
+        let blocks = features.iter().filter_map(|&f| self.blocks.get(f as usize).copied()).collect();
+        Self { factors, blocks, ..self.clone() }
+    }
+
     /// From stored numbers; see [`Weighter::factors`] and [`Weighter::blocks`].
     pub fn from_parts(weighting: Weighting, factors: Vec<f64>, mean_length: f64, blocks: Vec<u8>) -> Result<Self> {
         if !blocks.is_empty() && blocks.len() != factors.len() {

@@ -349,9 +349,10 @@ impl Evaluation {
             let reason = if is_document_wise(measure) { "was not asked for" } else { "is not a mean over documents" };
             Error::invalid("measure", measure, reason)
         })?;
+        let share = if measure == Measure::HammingLoss { self.totals.share_known(&self.layout) } else { 1.0 };
         let value = |document| {
             let record = kept.record(document, width);
-            takes_part(measure, record.tally().support()).then(|| record.values[slot])
+            takes_part(measure, record.tally().support()).then(|| record.values[slot] * share)
         };
         Ok((0..kept.len()).map(value).collect())
     }

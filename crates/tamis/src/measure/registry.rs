@@ -166,7 +166,7 @@ pub(super) static REGISTRY: [MeasureSpec; 24] = [
         Family::Decided,
         false,
         "Share of wrong decisions among all pairs of a document and a label.",
-        "(fp + fn) / (documents · labels)",
+        "(fp + fn) / (documents · labels); labels are those the model knows and those it does not that a document has",
         "scikit-learn hamming_loss",
     ),
     row(

@@ -252,6 +252,10 @@ impl Totals {
             // Nothing is said about probabilities that some documents lack.
             m if m.family() == Family::Probable && self.reliability.documents() < self.documents => (None, 0),
             Measure::CalibrationError => (self.reliability.error(), 0),
+            Measure::HammingLoss => {
+                let (mean, zero_divisions) = self.mean_over_documents(layout, measure);
+                (mean.map(|mean| mean * whole.share_known(layout)), zero_divisions)
+            }
             _ if is_document_wise(measure) => self.mean_over_documents(layout, measure),
             Measure::Precision(average) => self.over_labels(layout, average, (whole, smoothing), Tally::precision),
             Measure::Recall(average) => self.over_labels(layout, average, (whole, smoothing), Tally::recall),
@@ -264,6 +268,12 @@ impl Totals {
             _ => (None, 0),
         };
         MeasureValue { measure, value, zero_divisions }
+    }
+
+    /// The share of labels that the model knows, of these and those that documents have: what a share of the known ones is
+    /// multiplied with to be one of all, since only the whole tells how many there are.
+    pub(super) fn share_known(&self, layout: &Layout) -> f64 {
+        layout.labels as f64 / (layout.labels + self.unseen.len()).max(1) as f64
     }
 
     fn mean_over_documents(&self, layout: &Layout, measure: Measure) -> (Option<f64>, u64) {

@@ -142,6 +142,7 @@ pub(super) fn fit(
         model,
         trials: Vec::new(),
         frontier: Vec::new(),
+        ranking: Vec::new(),
         thresholds: None,
         unchanged: None,
         nodes,

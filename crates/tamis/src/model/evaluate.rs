@@ -47,6 +47,8 @@ pub struct Quality {
     pub label_form: Option<LabelForm>,
     /// Malformed records that were passed over.
     pub skipped: Skipped,
+    /// Whether the model ranks labels and decides none.
+    pub only_ranks: bool,
     /// Whether averages were taken by both conventions because nobody asked for one.
     both_conventions: bool,
     /// Names of all labels that numbers in the evaluation stand for.
@@ -58,7 +60,7 @@ pub struct Quality {
 pub struct Baseline {
     /// The most frequent label of the training documents.
     pub label: String,
-    /// The share of judged documents that have it: its P@1.
+    /// The share of judged documents with any label that have it: its P@1.
     pub share: f64,
 }
 
@@ -70,6 +72,12 @@ pub struct QualityReport {
     pub measures: Vec<(String, Option<f64>)>,
     /// Documents judged.
     pub documents: u64,
+    /// Those with a true label, which ranked measures and the baseline are about; none where all have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labelled: Option<u64>,
+    /// Whether the model ranks labels and decides none, so that there are no measures of decisions.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub only_ranks: bool,
     /// How often 0/0 was taken as 0.
     pub zero_divisions: u64,
     /// 95 % intervals, where they were asked for.
@@ -191,21 +199,25 @@ impl Quality {
             let row = |r: &LabelRow| LabelQuality { label: self.name(r.label).to_owned(), decided: (&r.tally).into() };
             evaluation.per_label().iter().map(row).collect()
         };
+        let decides = !self.only_ranks;
         let levels = || (1..).zip(&self.levels).map(|(level, t)| LevelQuality { level, decided: t.into() }).collect();
-        let never = |r: &&LabelRow| r.trained && r.tally.support() > 0 && r.tally.decided() == 0;
+        let never = |r: &&LabelRow| decides && r.trained && r.tally.support() > 0 && r.tally.decided() == 0;
+        let without = evaluation.documents_without_truth();
         Ok(QualityReport {
             measures: self.values().iter().map(|v| (v.measure.to_string(), v.value)).collect(),
             baseline: self.baseline.clone(),
             never_decided: evaluation.per_label().iter().filter(never).map(|r| self.name(r.label).to_owned()).collect(),
             trained_on: self.trained_on,
             documents: evaluation.documents(),
+            labelled: (without > 0).then(|| evaluation.documents() - without),
+            only_ranks: self.only_ranks,
             zero_divisions: evaluation.zero_divisions(),
             intervals: intervals.map(|all| all.iter().map(|i| (i.measure.to_string(), [i.low, i.high])).collect()),
             unseen_labels: self.unseen.clone(),
             without_known_word: self.without_known_word,
             label_form: self.label_form,
-            levels: (!self.levels.is_empty()).then(levels),
-            labels: per_label.then(labels),
+            levels: (decides && !self.levels.is_empty()).then(levels),
+            labels: (decides && per_label).then(labels),
         })
     }
 }
@@ -367,6 +379,9 @@ impl Model {
             // Whether everything is answered belongs beside precision.
             let at = set_up.measures.iter().position(|m| matches!(m, Measure::Recall(_))).unwrap_or_default();
             set_up.measures.insert(at, Measure::Answered);
+            if self.only_ranks() {
+                set_up.measures.retain(|m| !is_of_decisions(*m));
+            }
             if self.has_probabilities() {
                 set_up.measures.extend([Measure::CalibrationError, Measure::Brier, Measure::LogLoss]);
             }
@@ -377,6 +392,11 @@ impl Model {
             && !self.has_probabilities()
         {
             let reason = "needs probabilities, and the model has none: fit learns them where it makes folds";
+            return Err(Error::invalid("measures", m, reason));
+        }
+        if let Some(m) = set_up.measures.iter().find(|m| self.only_ranks() && is_of_decisions(**m)) {
+            let reason =
+                "is of decisions, and the model only ranks: fit decides when the option `threshold` is not none";
             return Err(Error::invalid("measures", m, reason));
         }
         let levels = vec![Tally::default(); numbering.taxonomy.as_ref().map_or(0, Taxonomy::height)];
@@ -446,8 +466,10 @@ impl Model {
             trained_on: whole.trained_on.share(),
             baseline: numbering.majority.map(|label| Baseline {
                 label: self.labels.name(label).to_owned(),
-                share: whole.with_majority as f64 / whole.evaluation.documents() as f64,
+                share: whole.with_majority as f64
+                    / (whole.evaluation.documents() - whole.evaluation.documents_without_truth()).max(1) as f64,
             }),
+            only_ranks: self.only_ranks(),
             both_conventions: options.measures.is_empty(),
             evaluation: whole.evaluation,
             without_known_word: whole.without_known_word,
@@ -456,6 +478,11 @@ impl Model {
             skipped,
         })
     }
+}
+
+/// Whether a measure asks what was decided.
+fn is_of_decisions(measure: Measure) -> bool {
+    matches!(measure.family(), Family::Decided | Family::Hierarchical)
 }
 
 /// True labels that the model does not know: nodes of the taxonomy without a label in the model, and names from nowhere.

@@ -109,7 +109,7 @@ impl Model {
 
     /// Writes the model; the file appears whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let builder = self.builder()?;
+        let builder = builder(self)?;
         let mut file = AtomicFile::create(path)?;
         builder.write(&mut file).and_then(|()| file.flush()).map_err(|e| Error::io(path, e))?;
         file.commit()
@@ -118,7 +118,7 @@ impl Model {
     /// The file as bytes, for those who keep it elsewhere.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.builder()?.write(&mut bytes).map_err(|e| Error::io("model", e))?;
+        builder(self)?.write(&mut bytes).map_err(|e| Error::io("model", e))?;
         Ok(bytes)
     }
 
@@ -140,46 +140,6 @@ impl Model {
             bytes: file.size(),
             sections: file.sections().map(|(name, size)| (name.to_owned(), size)).collect(),
         })
-    }
-
-    fn builder(&self) -> Result<Builder> {
-        let quantised = matches!(&self.ranker, Ranker::Flat(Fitted::Linear(linear))
-            if matches!(linear.parts().weights, Weights::Byte { .. }));
-        let mut file = if quantised { Builder::new(KIND, SMALL_VERSION).small() } else { Builder::new(KIND, VERSION) };
-        let mut numbers = Builder::new(KIND, VERSION);
-        let classifier = match &self.ranker {
-            Ranker::Flat(classifier) => store_classifier(classifier, &mut numbers),
-            Ranker::Along(filter) => store_filter(filter, &mut numbers)?,
-        };
-        let meta = Meta {
-            text: self.text.clone(),
-            taxonomy: self.taxonomy.as_ref().map(Taxonomy::records),
-            thresholds: self.thresholds.clone(),
-            calibration: self.calibration.clone(),
-            worth: self.worth.clone(),
-            summary: self.summary.clone(),
-            classifier,
-        };
-        let json = |e: serde_json::Error| Error::data(format!("the model cannot be written as JSON: {e}"));
-        file.add("meta", serde_json::to_vec(&meta).map_err(json)?);
-        file.add("curves", serde_json::to_vec(&self.curves).map_err(json)?);
-        self.terms.store(&mut file, "terms");
-        self.labels.store(&mut file, "labels");
-        file.add_slice("features", &self.feature_of);
-        if !self.neighbours.is_empty() {
-            file.add("train ids", serde_json::to_vec(&self.neighbours).map_err(json)?);
-        }
-        if !self.seen.fingerprints().is_empty() {
-            file.add_slice("seen", self.seen.fingerprints());
-        }
-        if let Some(target) = &self.target {
-            file.add("target", serde_json::to_vec(target).map_err(json)?);
-        }
-        if !self.shown.is_empty() {
-            file.add("shown", serde_json::to_vec(&self.shown).map_err(json)?);
-        }
-        file.append(numbers);
-        Ok(file)
     }
 
     fn load(file: &Container) -> Result<Self> {
@@ -233,6 +193,65 @@ impl Model {
         };
         Self::new(parts).map_err(|e| file.error(e.to_string()))
     }
+}
+
+/// The sections of the file of these parts.
+fn builder(parts: &ModelParts) -> Result<Builder> {
+    let quantised = matches!(&parts.ranker, Ranker::Flat(Fitted::Linear(linear))
+        if matches!(linear.parts().weights, Weights::Byte { .. }));
+    let mut file = if quantised { Builder::new(KIND, SMALL_VERSION).small() } else { Builder::new(KIND, VERSION) };
+    let mut numbers = Builder::new(KIND, VERSION);
+    let classifier = match &parts.ranker {
+        Ranker::Flat(classifier) => store_classifier(classifier, &mut numbers),
+        Ranker::Along(filter) => store_filter(filter, &mut numbers)?,
+    };
+    let meta = Meta {
+        text: parts.text.clone(),
+        taxonomy: parts.taxonomy.as_ref().map(Taxonomy::records),
+        thresholds: parts.thresholds.clone(),
+        calibration: parts.calibration.clone(),
+        worth: parts.worth.clone(),
+        summary: parts.summary.clone(),
+        classifier,
+    };
+    let json = |e: serde_json::Error| Error::data(format!("the model cannot be written as JSON: {e}"));
+    file.add("meta", serde_json::to_vec(&meta).map_err(json)?);
+    file.add("curves", serde_json::to_vec(&parts.curves).map_err(json)?);
+    parts.terms.store(&mut file, "terms");
+    parts.labels.store(&mut file, "labels");
+    file.add_slice("features", &parts.feature_of);
+    if !parts.neighbours.is_empty() {
+        file.add("train ids", serde_json::to_vec(&parts.neighbours).map_err(json)?);
+    }
+    if !parts.seen.fingerprints().is_empty() {
+        file.add_slice("seen", parts.seen.fingerprints());
+    }
+    if let Some(target) = &parts.target {
+        file.add("target", serde_json::to_vec(target).map_err(json)?);
+    }
+    if !parts.shown.is_empty() {
+        file.add("shown", serde_json::to_vec(&parts.shown).map_err(json)?);
+    }
+    file.append(numbers);
+    Ok(file)
+}
+
+/// How many bytes the file of these parts has.
+pub(super) fn size_of(parts: &ModelParts) -> Result<u64> {
+    struct Counted(u64);
+    impl Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len() as u64;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counted = Counted(0);
+    builder(parts)?.write(&mut counted).map_err(|e| Error::io("model", e))?;
+    Ok(counted.0)
 }
 
 /// The names of the training documents. Files of older programs do not have them: there, documents are named by their

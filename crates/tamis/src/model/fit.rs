@@ -17,6 +17,8 @@ pub struct Trained {
     pub trials: Vec<Trial>,
     /// What fewer features cost, fewest first, when sizes were compared.
     pub frontier: Vec<FrontierPoint>,
+    /// The features, best first, where their numbers do not say so.
+    pub ranking: Vec<u32>,
     /// How flat thresholds were tuned.
     pub thresholds: Option<ThresholdReport>,
     /// The share of training documents whose first label is the same with 8-bit weights, where those were asked for.
@@ -54,6 +56,7 @@ impl FitOptions {
     /// # Ok::<(), tamis::Error>(())
     /// ```
     pub fn fit(&self, counts: &Counts, rows: &[usize], progress: &dyn Progress) -> Result<Trained> {
+        self.check()?;
         if rows.is_empty() {
             return Err(Error::data("there is no training document: the corpus is empty, or its train part is"));
         }
@@ -85,6 +88,7 @@ impl FitOptions {
     /// What [`FitOptions::fit`] would try before it trains, and about how long that takes here; none where nothing is left
     /// open, or each node of a taxonomy has a classifier of its own.
     pub fn plan(&self, counts: &Counts, rows: &[usize]) -> Result<Option<SearchPlan>> {
+        self.check()?;
         let labelled = self.labelled(counts, rows)?;
         let rows = labelled.as_deref().unwrap_or(rows);
         check(counts, rows)?;

@@ -347,6 +347,11 @@ impl Model {
         }
     }
 
+    /// Whether it ranks labels and decides none.
+    pub fn only_ranks(&self) -> bool {
+        matches!(self.ranker, Ranker::Flat(_)) && self.worth.is_none() && *self.thresholds.policy() == Threshold::None
+    }
+
     /// Whether labels are decided by thresholds of their scores, rather than by rank.
     pub fn by_thresholds(&self) -> bool {
         match &self.ranker {

@@ -6,7 +6,7 @@ use super::choice::Choice;
 use super::choose::{ChooseOptions, choose};
 use super::fit::{Trained, check, sorted};
 use super::shown::Shown;
-use super::validated::{Decision, Validated, Validation, needs_folds};
+use super::validated::{self, Decision, Validated, Validation, needs_folds};
 use super::{FitOptions, FrontierPoint, Model, ModelParts, Ranker, Seen, TrainingSummary, Trial, worth};
 use crate::classify::svm::{Multi, Solution};
 use crate::classify::sweep::{Prefixes, Task, means};
@@ -72,7 +72,7 @@ pub(super) fn fit(
         threshold
     });
     let chosen = Chosen { counts, rows, selector: &selector, size, classifier: &classifier, budget: &options.budget };
-    let decide = if threshold.needs_held_out() { None } else { Some(Thresholds::untuned(threshold)?) };
+    let decide = validated::known_before(threshold)?;
     let validated = chosen.cross_validate(folds, options.seed, decide, progress)?;
     if folds < asked {
         reasons.push(TOO_FEW.into());
@@ -125,7 +125,8 @@ pub(super) fn fit(
         target: None,
         shown: Shown { frontier: frontier.clone(), confusions: validated.confusions, ..Shown::default() },
     })?;
-    Ok(Trained { model, trials, frontier, thresholds: report, unchanged: None, nodes: None, solutions })
+    let ranking = Vec::new();
+    Ok(Trained { model, trials, frontier, ranking, thresholds: report, unchanged: None, nodes: None, solutions })
 }
 
 /// The model with 8-bit weights, and how often its first label is the same.
@@ -198,6 +199,7 @@ impl FitOptions {
     /// What [`FitOptions::fit`] would choose for these documents, without training: the options with selector, number of features and classifier
     /// named, how text becomes terms, and what was compared.
     pub fn pinned(&self, counts: &Counts, rows: &[usize], progress: &dyn Progress) -> Result<Pinned> {
+        self.check()?;
         check(counts, rows)?;
         if let (None, Some(given)) = (self.threshold, &self.taxonomy) {
             return worth::pinned(self, counts, rows, &given.of(&counts.labels)?, progress);

@@ -3,12 +3,12 @@
 use rayon::prelude::*;
 
 use super::members::Mixtures;
+use crate::Result;
 use crate::classify::{Fitted, Problem, Scored, Scratch, rank_documents};
 use crate::counts::Csr;
 use crate::hierarchy::worth::{best_of, paths};
 use crate::hierarchy::{Goal, Taxonomy, Worth};
 use crate::threshold::{Calibration, CalibrationMethod, HeldOut, Rivalry, Threshold};
-use crate::{Error, Result};
 
 /// What a candidate said about held-out documents.
 pub(super) struct Held {
@@ -200,7 +200,13 @@ impl Held {
 
     /// What is reached on documents that neither probabilities nor the least of them were learned from: each half decides the other.
     pub(super) fn cross_fitted(&self, worth: &Worth, taxonomy: &Taxonomy) -> Result<f64> {
-        let mut all = Sums::default();
+        let all = self.cross_fitted_by(worth, taxonomy, std::slice::from_ref(worth))?;
+        Ok(all[0].of(worth.goal))
+    }
+
+    /// The same answers, judged by each of the given.
+    fn cross_fitted_by(&self, worth: &Worth, taxonomy: &Taxonomy, judges: &[Worth]) -> Result<Vec<Sums>> {
+        let mut all = vec![Sums::default(); judges.len()];
         for half in 0..2 {
             let calibration = self.calibrate(worth, taxonomy, |at| at % 2 != half)?;
             let least = self.tune(worth, taxonomy, &calibration, |at| at % 2 != half);
@@ -210,10 +216,12 @@ impl Held {
                 tuned.decide(taxonomy, labels, nodes, &mut decided);
                 vec![decided]
             };
-            let found = self.sums(&tuned, taxonomy, &calibration, |at| at % 2 == half, answer);
-            found.iter().for_each(|sums| all.add(sums));
+            for (sum, judge) in all.iter_mut().zip(judges) {
+                let found = self.sums(judge, taxonomy, &calibration, |at| at % 2 == half, answer);
+                found.iter().for_each(|sums| sum.add(sums));
+            }
         }
-        Ok(all.of(worth.goal))
+        Ok(all)
     }
 
     /// The same for a flat classifier of the labels as they are given, with thresholds of their own.
@@ -242,25 +250,11 @@ impl Held {
         Ok((Some(calibration), least))
     }
 
-    /// What is reached by all measures, for the summary.
-    pub(super) fn quality(
-        &self,
-        worth: &Worth,
-        taxonomy: &Taxonomy,
-        calibration: Option<&Calibration>,
-    ) -> Result<Vec<(String, f64)>> {
-        let calibration = calibration.ok_or_else(|| Error::data("there are no probabilities"))?;
+    /// What is reached by all measures, for the summary: on documents that nothing was learned from, as candidates are compared.
+    pub(super) fn quality(&self, worth: &Worth, taxonomy: &Taxonomy) -> Result<Vec<(String, f64)>> {
         let goals = [Goal::Exact, Goal::F1, Goal::Hf1];
-        let answer = |labels: &[f64], nodes: &[f64]| {
-            let mut decided = Vec::new();
-            worth.decide(taxonomy, labels, nodes, &mut decided);
-            vec![decided]
-        };
-        let measured = |goal: &Goal| {
-            let worth = Worth { goal: *goal, costs: None, ..worth.clone() };
-            self.sums(&worth, taxonomy, calibration, |_| true, answer).into_iter().next().unwrap_or_default()
-        };
-        let sums: Vec<Sums> = goals.iter().map(measured).collect();
+        let judges = goals.map(|goal| Worth { goal, costs: None, ..worth.clone() });
+        let sums = self.cross_fitted_by(worth, taxonomy, &judges)?;
         let name = |goal: &Goal| match goal {
             Goal::Exact => "exact",
             Goal::F1 => "F1@micro",

@@ -22,6 +22,8 @@ pub(super) struct Members {
     pub(super) flat: Option<SvmOptions>,
     /// Along the taxonomy, and trees that halve the labels.
     pub(super) trees: Option<TreeOptions>,
+    /// Whether all of them together were asked for, so that nothing competes.
+    together: bool,
 }
 
 /// Some of the members.
@@ -54,9 +56,13 @@ pub(super) struct FittedMembers {
 /// An svm that can be a member of trees: labels share its vectors.
 fn shared(classifier: &ClassifierSpec) -> Option<&SvmOptions> {
     match classifier {
-        ClassifierSpec::Svm(svm) if !svm.vectors.per_label && svm.multi == Multi::Ovr => Some(svm),
+        ClassifierSpec::Svm(svm) if is_shared(svm) => Some(svm),
         _ => None,
     }
+}
+
+fn is_shared(svm: &SvmOptions) -> bool {
+    !svm.vectors.per_label && svm.multi == Multi::Ovr
 }
 
 impl Members {
@@ -72,16 +78,26 @@ impl Members {
         match &choice.classifier {
             ClassifierSpec::Tree(tree) if asked => {
                 let tree = TreeOptions { parents: Some(Arc::clone(parents)), ..tree.clone() };
-                Self { alone: None, flat: None, trees: Some(tree) }
+                // A mixture is made of the same members whether it won or was named, so that both are the same model.
+                let (flat, by) = match (&tree.base, tree.by.split_first()) {
+                    (TreeBase::Svm(svm), Some((Layout::Flat, rest))) if is_shared(svm) && !rest.is_empty() => {
+                        (Some(svm.clone()), rest.to_vec())
+                    }
+                    _ => (None, tree.by.clone()),
+                };
+                Self { alone: None, flat, trees: Some(TreeOptions { by, ..tree }), together: true }
             }
-            other if asked && shared(other).is_none() => Self { alone: Some(other.clone()), flat: None, trees: None },
+            other if asked && shared(other).is_none() => {
+                Self { alone: Some(other.clone()), flat: None, trees: None, together: true }
+            }
             other => {
                 let svm = match other {
                     ClassifierSpec::Tree(TreeOptions { base: TreeBase::Svm(svm), .. }) => svm.clone(),
                     other => shared(other).cloned().unwrap_or_else(|| best_svm(choice)),
                 };
                 let mixes = matches!(other, ClassifierSpec::Svm(_) | ClassifierSpec::Tree(_));
-                Self { alone: Some(other.clone()).filter(|_| !mixes), trees: Some(trees(&svm)), flat: Some(svm) }
+                let alone = Some(other.clone()).filter(|_| !mixes);
+                Self { alone, trees: Some(trees(&svm)), flat: Some(svm), together: false }
             }
         }
     }
@@ -90,8 +106,8 @@ impl Members {
     pub(super) fn candidates(&self) -> Vec<Candidate> {
         let layouts = self.trees.as_ref().map_or(0, |trees| trees.by.len());
         let none = Candidate { alone: false, flat: false, layouts: 0..0 };
-        if self.alone.is_none() && self.flat.is_none() {
-            return vec![Candidate { layouts: 0..layouts, ..none }];
+        if self.together {
+            return vec![Candidate { alone: self.alone.is_some(), flat: self.flat.is_some(), layouts: 0..layouts }];
         }
         let mut all = Vec::new();
         all.extend(self.alone.as_ref().map(|_| Candidate { alone: true, ..none.clone() }));
@@ -124,6 +140,7 @@ impl Members {
                 .clone()
                 .filter(|_| !layouts.is_empty())
                 .map(|trees| TreeOptions { by: trees.by[layouts.clone()].to_vec(), ..trees }),
+            together: self.together,
         }
     }
 

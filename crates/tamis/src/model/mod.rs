@@ -24,6 +24,7 @@ mod options;
 mod parted;
 mod seen;
 mod shown;
+mod size;
 mod table;
 #[cfg(feature = "parquet")]
 mod table_parquet;

@@ -246,6 +246,35 @@ impl FitOptions {
     /// Mean bytes of documents that are short.
     const SHORT: usize = 1000;
 
+    /// Refuses options that would be ignored beside the others.
+    pub(super) fn check(&self) -> Result<()> {
+        let HierarchyOptions { goal, costs, .. } = &self.hierarchy;
+        if let (Some(goal), Some(costs)) = (goal.filter(|&goal| goal != Goal::Cost), costs) {
+            let reason =
+                format!("a table of costs is for the option `goal=cost`, and the goal is {goal}; leave one out");
+            return Err(Error::invalid("costs", costs.display(), reason));
+        }
+        // Beside a flat threshold a goal stays: where labels side by side do best, `fit` names the threshold they were given.
+        if let (Some(goal), Some(Deciding::Along(method))) = (self.goal(), self.threshold) {
+            let reason = format!("the option `threshold={method}` decides without a goal; leave one of the two out");
+            return Err(Error::invalid("goal", goal, reason));
+        }
+        if let (Some(goal), None) = (self.goal(), &self.taxonomy) {
+            let reason = "answers have a goal along a taxonomy: give one with the option `taxonomy`";
+            return Err(Error::invalid("goal", goal, reason));
+        }
+        if let (Some(loss), Prefer::Best) = (self.loss, self.prefer) {
+            let reason = "is what the option `prefer=small` may lose, and the best number of features loses nothing";
+            return Err(Error::invalid("loss", loss, reason));
+        }
+        Ok(())
+    }
+
+    /// What answers are to be good at, where that is said: a table of costs is there to be used.
+    pub(super) fn goal(&self) -> Option<Goal> {
+        self.hierarchy.goal.or(self.hierarchy.costs.as_ref().map(|_| Goal::Cost))
+    }
+
     /// Checks the options against each other, and tells which way they lead.
     pub(super) fn way(&self, counts: &Counts, rows: &[usize]) -> Result<Way> {
         let taxonomy = self.taxonomy.as_ref().map(|given| given.of(&counts.labels)).transpose()?;
@@ -286,7 +315,7 @@ impl FitOptions {
             (h.negatives != NegativePolicy::default(), "the option `negatives`"),
         ];
         let along = asked.iter().find(|(is_asked, _)| *is_asked).map(|(_, name)| *name);
-        match (along, h.goal) {
+        match (along, self.goal()) {
             (Some(name), Some(goal)) => {
                 let reason = "is for thresholds along pipelines";
                 Err(Error::data(format!(

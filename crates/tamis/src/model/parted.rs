@@ -264,7 +264,7 @@ impl PartedFit {
             ClassifierSpec::Bayes(_) => None,
             _ => Some(Rounds::new(plan(&classifier, &members, names.len(), groups.all, questions), parts, most)?),
         };
-        let decide = if threshold.needs_held_out() { None } else { Some(Thresholds::untuned(threshold)?) };
+        let decide = super::validated::known_before(threshold)?;
         let judged = match by_worth {
             Some(along) => Judged::Along(Box::new(along)),
             None => Judged::Flat(Validation::new(members[0].table.labels().len(), decide)?),
@@ -427,7 +427,7 @@ impl PartedFit {
                 let Along { mut worth, tally, held } = *along;
                 let (calibration, least) = held.learn(&worth, taxonomy)?;
                 worth.least = least;
-                let quality = held.quality(&worth, taxonomy, calibration.as_ref())?;
+                let quality = held.quality(&worth, taxonomy)?;
                 let (without, remark) = worth::without_documents(taxonomy, &tally.all);
                 reasons.extend(remark);
                 nodes = Some(NodesSeen { without_documents: without, untunable: Vec::new(), example: None });
@@ -487,7 +487,8 @@ impl PartedFit {
             target: None,
             shown: Shown { frontier: frontier.clone(), confusions: learned.confusions, ..Shown::default() },
         })?;
-        Ok(Trained { model, trials, frontier, thresholds: learned.report, unchanged: None, nodes, solutions })
+        let (ranking, thresholds) = (Vec::new(), learned.report);
+        Ok(Trained { model, trials, frontier, ranking, thresholds, unchanged: None, nodes, solutions })
     }
 }
 

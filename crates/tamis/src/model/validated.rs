@@ -71,6 +71,12 @@ impl Validation {
     }
 }
 
+/// What decides held-out documents where nothing needs to be tuned for that; none where nothing decides at all.
+pub(super) fn known_before(threshold: Threshold) -> Result<Option<Thresholds>> {
+    let is_known = !threshold.needs_held_out() && threshold != Threshold::None;
+    is_known.then(|| Thresholds::untuned(threshold)).transpose()
+}
+
 /// What decides, and how sure it is.
 pub(super) struct Decision {
     pub(super) thresholds: Thresholds,
@@ -110,8 +116,9 @@ impl Validated {
             let tuned = threshold.tune(held_out)?;
             if tuned.report.distrusted.len() == labels {
                 tracing::warn!(
-                    "{threshold}: no label is that precise on held-out documents, so this model never answers anything; ask for \
-                     less, or add documents"
+                    "{threshold}: what {} held-out documents show is not enough to trust any label to be that precise with that \
+                     confidence, so this model never answers anything; ask for less precision or less confidence, or add documents",
+                    held_out.documents()
                 );
             }
             (tuned.thresholds, tuned.curves, Some(tuned.report))
@@ -120,7 +127,7 @@ impl Validated {
         };
         if curves.is_empty() && held_out.documents() > 0 {
             // Labels are not decided by thresholds of their own, but the server's page shows what one would do.
-            curves = held_out.curves(Beta::ONE);
+            curves = held_out.curves_with(&thresholds, Beta::ONE);
         }
         // The scores are there already, so probabilities cost next to nothing. Labels that exclude each other share what is sure;
         // logistic regression has probabilities of its own.

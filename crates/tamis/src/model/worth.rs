@@ -37,7 +37,7 @@ pub(super) fn fit(
     let Some((candidate, held)) = best.zip(held) else { return search.side_by_side(choices, progress) };
     let (calibration, least) = held.learn(&search.worth, search.taxonomy)?;
     search.worth.least = least;
-    let quality = held.quality(&search.worth, search.taxonomy, calibration.as_ref())?;
+    let quality = held.quality(&search.worth, search.taxonomy)?;
     drop(held);
     search.finish(&members, &candidate, Learned { calibration, quality, choices }, progress)
 }
@@ -71,7 +71,7 @@ pub(super) fn pinned(
 
 /// How answers are chosen for documents labelled like these.
 pub(super) fn worth_of(options: &FitOptions, form: &Form, taxonomy: &Taxonomy) -> Result<Worth> {
-    let goal = options.hierarchy.goal.unwrap_or(if form.one { Goal::Exact } else { Goal::Hf1 });
+    let goal = options.goal().unwrap_or(if form.one { Goal::Exact } else { Goal::Hf1 });
     if goal == Goal::Cost && options.hierarchy.costs.is_none() {
         return Err(Error::invalid("goal", goal, "needs a table of costs: the option `costs`"));
     }
@@ -213,13 +213,12 @@ impl Search<'_> {
         Members::of(&self.choice, asked, self.counts.labels.len(), &Arc::new(parents))
     }
 
-    /// The terms to learn from, ascending.
+    /// The terms to learn from, best first.
     fn terms(&self, rows: &[usize], progress: &dyn Progress) -> Result<Vec<u32>> {
         let Choice { selector, size, .. } = &self.choice;
         let table = Contingency::of_rows(&self.counts, rows);
         let selector = if self.options.by.is_none() { flat::sparing(selector, &table) } else { selector.clone() };
-        let (mut terms, _) = flat::terms(&selector, &table, *size, &self.options.budget, progress)?;
-        terms.sort_unstable();
+        let (terms, _) = flat::terms(&selector, &table, *size, &self.options.budget, progress)?;
         Ok(terms)
     }
 
@@ -237,7 +236,8 @@ impl Search<'_> {
             if alone && fold > 0 {
                 return Ok(());
             }
-            let terms = self.terms(&split.train, &Silent)?;
+            let mut terms = self.terms(&split.train, &Silent)?;
+            terms.sort_unstable();
             let problem = Problem::new(&self.counts, &split.train, &terms);
             let fitted = members.fit(&problem, true, progress)?;
             let blocks = || split.test.chunks(2048).map(|block| (block, Problem::new(&self.counts, block, &terms)));
@@ -263,7 +263,10 @@ impl Search<'_> {
             reached.push(held.cross_fitted(&self.worth, self.taxonomy)?);
         }
         let several = self.rows.iter().any(|&row| self.truth.row_indices(row).len() != 1);
+        // Whoever says all of it and what answers are to be good at gets these answers: else a model that won could not be named.
+        let all_said = self.options.goal().is_some() && flat::open_choices(self.options)?.is_none();
         let plain = match members.side_by_side(&self.choice) {
+            _ if all_said => None,
             _ if separate => Some(as_given.plain(&self.worth, self.taxonomy)?),
             Some(own) if !self.worth.one || (several && !self.worth.closed) => {
                 Some(held[own].plain(&self.worth, self.taxonomy)?)
@@ -345,7 +348,10 @@ impl Search<'_> {
         learned: Learned,
         progress: &dyn Progress,
     ) -> Result<Trained> {
-        let terms = self.terms(self.rows, progress)?;
+        let ranked = self.terms(self.rows, progress)?;
+        let mut terms = ranked.clone();
+        terms.sort_unstable();
+        let ranking = ranked.iter().filter_map(|term| terms.binary_search(term).ok()).map(|f| f as u32).collect();
         let Self { options, counts, given, rows, taxonomy, truth, worth, choice, folds } = self;
         let Learned { calibration, quality, mut choices } = learned;
         progress.start("training", None);
@@ -401,6 +407,7 @@ impl Search<'_> {
             model,
             trials: choice.trials,
             frontier: choice.frontier,
+            ranking,
             thresholds: None,
             unchanged: None,
             nodes,

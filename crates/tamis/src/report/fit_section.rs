@@ -1,22 +1,22 @@
 //! What a fit chose, and what fewer terms would cost.
 
 use super::{Frontier, Page};
+use crate::Result;
 use crate::model::Trained;
 
 impl Page {
-    /// How the model came about: its choices, the frontier of quality against terms and bytes, and all candidates. `bytes` is the size
-    /// of the model's file.
-    pub fn fitted(&mut self, trained: &Trained, bytes: u64) -> &mut Self {
+    /// How the model came about: its choices, the frontier of quality against terms and bytes, and all candidates.
+    pub fn fitted(&mut self, trained: &Trained) -> Result<&mut Self> {
         let (model, summary) = (&trained.model, &trained.model.summary);
         self.section("The model");
         self.text(&format!(
-            "{} on {} of {} terms ({}), selected by {}; labels decided by {}. {} training documents, {} labels.",
+            "{} on {} of {} terms ({}), selected by {}; {}. {} training documents, {} labels.",
             summary.classifier,
             model.terms.len(),
             summary.vocabulary,
             model.text,
             summary.selector,
-            model.deciding(),
+            super::model_section::decided_by(model),
             summary.documents,
             model.labels.len()
         ));
@@ -29,7 +29,7 @@ impl Page {
             self.text(&format!("On training documents, by {}:", summary.measured_by()));
             self.table(&["measure", "value"], &rows);
         }
-        let frontier = Frontier { points: &trained.frontier, taken: model.terms.len(), bytes };
+        let frontier = Frontier::of(trained)?;
         if let Some(drawn) = frontier.draw() {
             self.section("What fewer terms cost");
             let caption = "Every size was cross-validated on the same documents with the same classifier. The dashed line is the best; the band is one \
@@ -59,6 +59,6 @@ impl Page {
                 page.table(&["documents", "terms", "classifier", "selector", "features", "RPrec", "±"], &rows);
             });
         }
-        self
+        Ok(self)
     }
 }

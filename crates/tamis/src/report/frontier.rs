@@ -2,17 +2,18 @@
 
 use super::axis::{Axis, Scale};
 use super::svg::{Anchor, Svg, series_color, short};
-use crate::model::FrontierPoint;
+use crate::Result;
+use crate::model::{FrontierPoint, Trained};
 
 /// The sizes that were tried, and the model that was made.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Frontier<'a> {
     /// Quality by size, fewest terms first.
     pub points: &'a [FrontierPoint],
     /// Terms of the model.
     pub taken: usize,
-    /// Bytes of the model's file.
-    pub bytes: u64,
+    /// About how many bytes the file of each of them would have.
+    pub bytes: Vec<u64>,
 }
 
 /// A model should lose no more than this to be the one that the headline names.
@@ -25,16 +26,26 @@ const RIGHT: f64 = WIDTH - 76.0;
 const TOP: f64 = 58.0;
 const BASE: f64 = HEIGHT - 74.0;
 
-impl Frontier<'_> {
-    /// About how large a file with so many terms would be: most of a file is weights, and those go with the number of terms.
-    fn bytes_of(&self, size: usize) -> f64 {
-        self.bytes as f64 * size as f64 / self.taken.max(1) as f64
+impl<'a> Frontier<'a> {
+    /// Of a model that was just made.
+    pub fn of(trained: &'a Trained) -> Result<Self> {
+        let taken = trained.model.terms.len();
+        let points = trained.frontier.as_slice();
+        let bytes = points.iter().map(|p| trained.bytes_with(terms_of(p, taken))).collect::<Result<_>>()?;
+        Ok(Self { points, taken, bytes })
     }
+}
 
-    fn megabytes(&self, size: usize) -> String {
+/// All terms of a fold are fewer than all terms of the model.
+fn terms_of(point: &FrontierPoint, taken: usize) -> usize {
+    if point.all { point.size.max(taken) } else { point.size }
+}
+
+impl Frontier<'_> {
+    fn megabytes(&self, point: &FrontierPoint) -> String {
+        let bytes = self.points.iter().zip(&self.bytes).find(|(p, _)| *p == point).map_or(0, |(_, bytes)| *bytes);
         // Two digits: it is an estimate.
-        let megabytes = self.bytes_of(size) / 1e6;
-        match megabytes {
+        match bytes as f64 / 1e6 {
             m if m >= 10.0 => format!("{m:.0} MB"),
             m if m >= 1.0 => format!("{m:.1} MB"),
             m if m >= 0.095 => format!("{} MB", short((m * 100.0).round() / 100.0)),
@@ -45,7 +56,7 @@ impl Frontier<'_> {
     /// "2,000 terms keep 98.9 % of it, in about 0.2 MB".
     pub fn sentence(&self, point: &FrontierPoint) -> String {
         let (terms, kept) = (grouped(point.size), 100.0 * point.kept);
-        format!("{terms} terms keep {kept:.1} % of it, in about {}", self.megabytes(point.size))
+        format!("{terms} terms keep {kept:.1} % of it, in about {}", self.megabytes(point))
     }
 
     /// Sizes below that of the model.
@@ -99,7 +110,7 @@ impl Frontier<'_> {
         if let Some(point) = bargain {
             let (x, y) = place(point);
             svg.circle(x, y, 7.0, series_color(2), 1.0, &self.sentence(point));
-            let note = format!("{:.1} % in {}", 100.0 * point.kept, self.megabytes(point.size));
+            let note = format!("{:.1} % in {}", 100.0 * point.kept, self.megabytes(point));
             let (anchor, shift) = if x > WIDTH * 0.6 { (Anchor::End, -12.0) } else { (Anchor::Start, 12.0) };
             svg.text(x + shift, y + 22.0, anchor, "small", &note);
         }
@@ -128,14 +139,9 @@ impl Frontier<'_> {
                 continue;
             }
             free = x;
-            // All terms of a fold are fewer than all terms of the model.
-            let (name, size) = if point.all {
-                ("all".to_owned(), point.size.max(self.taken))
-            } else {
-                (grouped(point.size), point.size)
-            };
+            let name = if point.all { "all".to_owned() } else { grouped(point.size) };
             svg.text(x, BASE + 18.0, Anchor::Middle, "small", &name);
-            svg.text(x, BASE + 33.0, Anchor::Middle, "small mute", &self.megabytes(size));
+            svg.text(x, BASE + 33.0, Anchor::Middle, "small mute", &self.megabytes(point));
         }
         svg.line(LEFT, BASE, RIGHT, BASE, "axis");
         svg.text(
@@ -176,14 +182,14 @@ mod tests {
     #[test]
     fn the_headline_is_the_smallest_that_loses_little() {
         let points = points();
-        let frontier = Frontier { points: &points, taken: 20_000, bytes: 2_000_000 };
+        let frontier = Frontier { points: &points, taken: 20_000, bytes: vec![20_000, 200_000, 2_000_000] };
         let drawn = frontier.draw().unwrap();
         assert!(drawn.contains("2,000 terms keep 98.9 % of it, in about 0.2 MB"), "{drawn}");
         assert!(drawn.contains("this model") && drawn.contains("20 kB") && !drawn.contains("NaN"));
         assert!(drawn.contains(">all</text>"));
-        let whole = Frontier { taken: 25_000, ..frontier };
+        let whole = Frontier { taken: 25_000, ..frontier.clone() };
         assert_eq!(whole.fewer().count(), 2, "all terms of a fold are not fewer");
-        let small = Frontier { taken: 200, ..frontier };
+        let small = Frontier { taken: 200, ..frontier.clone() };
         assert_eq!(small.bargain(), None);
         assert!(Frontier { points: &points[..1], ..frontier }.draw().is_none());
     }
@@ -192,7 +198,7 @@ mod tests {
     fn a_frontier_of_nothing_right_is_a_plot() {
         let points: Vec<FrontierPoint> =
             [1, 2].map(|size| FrontierPoint { size, mean: 0.0, error: 0.0, kept: 1.0, all: false }).to_vec();
-        let drawn = Frontier { points: &points, taken: 0, bytes: 0 }.draw().unwrap();
+        let drawn = Frontier { points: &points, taken: 0, bytes: Vec::new() }.draw().unwrap();
         assert!(!drawn.contains("NaN") && !drawn.contains("inf"));
     }
 }

@@ -6,6 +6,11 @@ use crate::classify::Fitted;
 use crate::measure::{Evaluation, Resampling};
 use crate::model::{Model, Quality, Ranker};
 
+/// How labels are decided, as the end of a sentence.
+pub(super) fn decided_by(model: &Model) -> String {
+    if model.only_ranks() { "labels are only ranked".into() } else { format!("labels decided by {}", model.deciding()) }
+}
+
 impl Page {
     /// How the model came about and what it measures on test documents.
     pub fn model(&mut self, model: &Model, quality: &Quality) -> Result<&mut Self> {
@@ -13,12 +18,12 @@ impl Page {
         let summary = &model.summary;
         self.section("The model");
         self.text(&format!(
-            "{} on {} of {} words, selected by {}; labels decided by {}.",
+            "{} on {} of {} words, selected by {}; {}.",
             summary.classifier,
             model.terms.len(),
             summary.vocabulary,
             summary.selector,
-            model.deciding()
+            decided_by(model)
         ));
         for reason in &summary.choices {
             self.text(reason);
@@ -32,11 +37,22 @@ impl Page {
             .collect();
         self.text(&format!("Measured on {} test documents, with 95 % bootstrap intervals:", evaluation.documents()));
         self.table(&["measure", "value", "95 %"], &rows);
-        self.per_label(quality);
+        let without = evaluation.documents_without_truth();
+        if without > 0 {
+            let labelled = evaluation.documents() - without;
+            self.text(&format!("Measures of rankings are over the {labelled} documents with a label."));
+        }
+        if quality.only_ranks {
+            self.text("The model only ranks: there are no decisions to judge.");
+        } else {
+            self.per_label(quality);
+        }
         self.trust(evaluation)?;
         self.thresholds_of(model);
         if summary.single_label {
-            self.confusion(model, evaluation);
+            if !quality.only_ranks {
+                self.confusion(model, evaluation);
+            }
         } else {
             self.together(model, evaluation);
         }
@@ -208,7 +224,12 @@ impl Page {
     pub fn taxonomy(&mut self, model: &Model, quality: &Quality) -> Result<&mut Self> {
         let Some(taxonomy) = &model.taxonomy else { return Ok(self) };
         self.section("The taxonomy");
-        self.text("Each node with its F1 on the test documents, its documents and its threshold.");
+        let decides = !quality.only_ranks;
+        self.text(if decides {
+            "Each node with its F1 on the test documents, its documents and its threshold."
+        } else {
+            "Each node with its test documents."
+        });
         let quality = quality.evaluation.per_label();
         let mut nodes = Vec::new();
         let mut stack: Vec<u32> = taxonomy.roots().collect::<Vec<_>>().into_iter().rev().collect();
@@ -219,7 +240,10 @@ impl Page {
             let threshold = label.and_then(|l| model.label_facts(l).threshold).filter(|t| t.is_finite());
             let mut remark = row.map_or_else(
                 || "no label of its own".to_owned(),
-                |r| format!("F1 {:.2}, {} test documents", r.f1, r.tally.support()),
+                |r| {
+                    let documents = format!("{} test documents", r.tally.support());
+                    if decides { format!("F1 {:.2}, {documents}", r.f1) } else { documents }
+                },
             );
             if let Some(threshold) = threshold {
                 remark.extend([", threshold ", &short(threshold)]);

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::decide::Thresholds;
 use super::held_out::{HeldOut, Sample};
 use crate::measure::Beta;
 
@@ -29,8 +30,8 @@ pub struct ThresholdCurve {
     pub positives: u64,
     /// Best point first found from above, in full precision: `None` when nothing right can be assigned.
     pub best: Option<CurvePoint>,
-    /// Points, nearly evenly spaced in the threshold; the best one is among them. The last one is the threshold just
-    /// below the lowest positive score: lower ones add only mistakes.
+    /// Points, nearly evenly spaced in the threshold; the best one and the label's own threshold are among them. The last one is
+    /// the threshold just below the lowest positive score, for lower ones add only mistakes, unless the label's own is lower.
     pub points: Vec<CurvePoint>,
 }
 
@@ -39,17 +40,41 @@ impl ThresholdCurve {
     pub const POINTS: usize = 101;
 
     /// The curve of bare scores: those of documents that carry the label, those of others, and how many documents carry
-    /// it and have no score.
-    pub(crate) fn of_scores(label: u32, positives: Vec<f32>, negatives: Vec<f32>, missing: u64, beta: Beta) -> Self {
+    /// it and have no score. The threshold that decides is among the points.
+    pub(crate) fn of_scores(
+        label: u32,
+        positives: Vec<f32>,
+        negatives: Vec<f32>,
+        missing: u64,
+        decides: Option<f64>,
+        beta: Beta,
+    ) -> Self {
         let sample = Sample { positives, negatives, missing, ..Sample::default() };
         let (best, points) = thinned(&cuts(&sample), &sample, beta);
-        Self { label, positives: sample.all_positives(), best, points }
+        let mut curve = Self { label, positives: sample.all_positives(), best, points };
+        if let Some(threshold) = decides {
+            curve.mark(threshold, &sample, beta);
+        }
+        curve
     }
 
-    /// What a threshold does, by the stored point nearest to it from below; by the lowest point when it is lower still.
+    /// What a threshold does: exactly for the label's own, else by the stored point nearest to it from above, or the highest one.
     pub fn at(&self, threshold: f64) -> Option<&CurvePoint> {
-        let after = self.points.partition_point(|p| p.threshold > threshold);
-        self.points.get(after).or(self.points.last())
+        let above = self.points.partition_point(|p| p.threshold >= threshold);
+        self.points.get(above.saturating_sub(1))
+    }
+
+    /// Adds the point of the label's own threshold. It is between two scores wherever it was tuned together with others or as
+    /// a mean of folds, so no cut need have the same documents above it.
+    pub(super) fn mark(&mut self, threshold: f64, sample: &Sample, beta: Beta) {
+        let lowest = sample.positives.iter().chain(&sample.negatives).copied().min_by(f32::total_cmp);
+        let Some(lowest) = lowest.filter(|_| !self.points.is_empty() && threshold.is_finite()) else { return };
+        // One that every score reaches may be as low as can be, and a plot should not.
+        let threshold = threshold.max(f64::from(lowest));
+        let at = self.points.partition_point(|p| p.threshold > threshold);
+        if self.points.get(at).is_none_or(|p| p.threshold != threshold) {
+            self.points.insert(at, Cut::at(threshold, sample).point(sample.all_positives(), beta));
+        }
     }
 }
 
@@ -57,6 +82,17 @@ impl HeldOut {
     /// The curves of all labels.
     pub fn curves(&self, beta: Beta) -> Vec<ThresholdCurve> {
         (0..self.labels() as u32).into_par_iter().map(|label| self.curve(label, beta)).collect()
+    }
+
+    /// The same with the points of thresholds that decide.
+    pub(crate) fn curves_with(&self, thresholds: &Thresholds, beta: Beta) -> Vec<ThresholdCurve> {
+        let mut curves = self.curves(beta);
+        curves.par_iter_mut().for_each(|curve| {
+            if let Some(threshold) = thresholds.of(curve.label) {
+                curve.mark(threshold, &self.tuning_sample(curve.label), beta);
+            }
+        });
+        curves
     }
 
     /// The curve of a label, over the folds in which it has a positive document.
@@ -76,6 +112,12 @@ pub(super) struct Cut {
 }
 
 impl Cut {
+    /// What a threshold does.
+    pub(super) fn at(threshold: f64, sample: &Sample) -> Self {
+        let reach = |scores: &[f32]| scores.iter().filter(|&&s| f64::from(s) >= threshold).count() as u64;
+        Self { threshold, right: reach(&sample.positives), wrong: reach(&sample.negatives) }
+    }
+
     /// F_β when the label has so many positives in all.
     pub(super) fn f(&self, positives: u64, beta: Beta) -> f64 {
         let b2 = beta.squared();
@@ -150,11 +192,11 @@ fn thinned(cuts: &[Cut], sample: &Sample, beta: Beta) -> (Option<CurvePoint>, Ve
     let (Some(first), Some(last)) = (cuts.first(), cuts.last()) else { return (None, Vec::new()) };
     let best = best_cut(cuts, positives, beta);
     let keep = |cut: &Cut| cut.point(positives, beta);
-    if cuts.len() <= ThresholdCurve::POINTS {
+    if cuts.len() < ThresholdCurve::POINTS {
         return (best.as_ref().map(keep), cuts.iter().map(keep).collect());
     }
-    // One place is kept free for the best.
-    let steps = ThresholdCurve::POINTS - 2;
+    // Two places are kept free, for the best and for the one that decides.
+    let steps = ThresholdCurve::POINTS - 3;
     let width = first.threshold - last.threshold;
     let mut chosen: Vec<usize> = (0..=steps)
         .map(|step| {

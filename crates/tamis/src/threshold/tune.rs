@@ -135,6 +135,11 @@ fn by_label(
         })
         .collect();
     set_thresholds(&mut labels);
+    labels.par_iter_mut().for_each(|label| {
+        if let Some(threshold) = label.threshold {
+            label.curve.mark(threshold, &held_out.tuning_sample(label.curve.label), beta);
+        }
+    });
 
     let tallies: Vec<Tally> = labels.par_iter().map(|label| tally(held_out, label)).collect();
     let mut all = Tally::default();
@@ -187,8 +192,7 @@ fn scut_all(scut: &Scut, held_out: &HeldOut, labels: &mut [Label]) {
     labels.par_iter_mut().filter(|label| !label.shared).for_each(|label| {
         let Some(threshold) = label.threshold else { return };
         let sample = held_out.tuning_sample(label.curve.label);
-        let reach = |scores: &[f32]| scores.iter().filter(|&&s| f64::from(s) >= threshold).count() as u64;
-        let cut = Cut { threshold, right: reach(&sample.positives), wrong: reach(&sample.negatives) };
+        let cut = Cut::at(threshold, &sample);
         if cut.f(sample.all_positives(), scut.beta) < scut.fbr {
             let highest = sample.positives.iter().chain(&sample.negatives).copied().max_by(f32::total_cmp);
             label.threshold = highest.map(f64::from);

@@ -51,6 +51,17 @@ impl<W: Copy + Default + PartialEq> Store<W> {
         }
     }
 
+    /// Those of some features, layout chosen anew.
+    fn select(&self, features: &[u32]) -> Self {
+        let outputs = match self {
+            Self::Dense { outputs, .. } => *outputs,
+            Self::Sparse(matrix) => matrix.columns(),
+        };
+        let mut rows = Csr::new(outputs);
+        features.iter().for_each(|&f| rows.push_row(self.row(f as usize).map(|(o, w)| (o as u32, w))));
+        Self::of(rows)
+    }
+
     /// The weights of an output, feature by feature.
     pub(super) fn column(&self, output: usize, features: usize) -> Vec<W> {
         match self {
@@ -150,6 +161,15 @@ impl Weights {
             Self::Double(s) => of(s.len(), matches!(s, Store::Dense { .. }), 8),
             Self::Single(s) => of(s.len(), matches!(s, Store::Dense { .. }), 4),
             Self::Byte { store: s, scales } => of(s.len(), matches!(s, Store::Dense { .. }), 1) + 4 * scales.len(),
+        }
+    }
+
+    /// Those of some features, layout chosen by density.
+    pub(crate) fn select(&self, features: &[u32]) -> Self {
+        match self {
+            Self::Double(store) => Self::Double(store.select(features)),
+            Self::Single(store) => Self::Single(store.select(features)),
+            Self::Byte { store, scales } => Self::Byte { store: store.select(features), scales: scales.clone() },
         }
     }
 

@@ -160,6 +160,31 @@ impl LabelTrees {
         })
     }
 
+    /// The same with some of the features (ascending) alone, numbered anew.
+    pub(crate) fn select(&self, features: &[u32]) -> Result<Self> {
+        let node = |node: &Node| {
+            let place = |f: &u32| features.binary_search(f).ok().map(|at| at as u32);
+            let own: Vec<(usize, u32)> =
+                node.features.iter().enumerate().filter_map(|(row, f)| Some((row, place(f)?))).collect();
+            let rows: Vec<usize> = own.iter().map(|(row, _)| *row).collect();
+            Node {
+                kids: node.kids.clone(),
+                labels: node.labels.clone(),
+                bias: node.bias.clone(),
+                features: own.into_iter().map(|(_, place)| place).collect(),
+                weights: node.weights.select_rows(&rows),
+            }
+        };
+        let tree = |tree: &Tree| Tree { nodes: tree.nodes.iter().map(node).collect() };
+        Self::from_parts(TreeParts {
+            labels: self.parts.labels,
+            weighter: self.parts.weighter.select(features),
+            link: self.parts.link,
+            beam: self.parts.beam,
+            trees: self.parts.trees.iter().map(tree).collect(),
+        })
+    }
+
     /// Takes parts that were computed or stored, and checks that they fit together.
     pub fn from_parts(parts: TreeParts) -> Result<Self> {
         let wrong = |what: &str| Err(Error::data(format!("label trees: {what}")));

@@ -59,7 +59,14 @@ impl Scores {
                     (false, false) => {}
                 }
             }
-            Ok(Some(ThresholdCurve::of_scores(node, positives, negatives, missing, Beta::ONE)))
+            Ok(Some(ThresholdCurve::of_scores(
+                node,
+                positives,
+                negatives,
+                missing,
+                tuned.thresholds.last().copied(),
+                Beta::ONE,
+            )))
         };
         let curves: Vec<Option<ThresholdCurve>> = nodes.par_iter().map(curve).collect::<Result<_>>()?;
         Ok(curves.into_iter().flatten().collect())
