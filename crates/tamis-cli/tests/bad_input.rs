@@ -122,10 +122,13 @@ fn a_corpus_without_labels() {
     says(&folder.ok("inspect plain.jsonl"), &["no document has a label"]);
     folder.ok("count plain.jsonl -o plain.counts");
     says(&folder.refused("rank plain.counts --by chi2max"), &["chi2max", "no training document has a label"]);
-    // A column of another name is the usual reason.
+    // A field of another name is the usual reason: a usual one is found, of another one it must be said.
     folder.file("topics.jsonl", SMALL.replace("\"labels\"", "\"topics\""));
-    says(&folder.refused("fit topics.jsonl -o m.model"), &["--labels-field"]);
-    folder.ok("rank topics.jsonl --by chi2max --labels-field topics");
+    let run = folder.run("rank topics.jsonl --by chi2max");
+    says(&warned("rank topics.jsonl", &run), &["taken as if you had said --labels-field topics"]);
+    folder.file("colours.jsonl", SMALL.replace("\"labels\"", "\"colours\""));
+    says(&folder.refused("fit colours.jsonl -o m.model"), &["--labels-field"]);
+    folder.ok("rank colours.jsonl --by chi2max --labels-field colours");
 }
 
 #[test]

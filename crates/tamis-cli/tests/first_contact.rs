@@ -200,7 +200,7 @@ fn of_two_labels_a_word_is_named_with_the_one_it_speaks_for() {
 fn inputs_are_not_written_over() {
     let folder = Folder::with_model();
     folder.file("two.jsonl", lines("sport", "goals", 1) + &lines("space", "orbit", 1));
-    folder.file("other.jsonl", SMALL.replace("labels", "category"));
+    folder.file("other.jsonl", SMALL.replace("labels", "colours"));
     let before = folder.contents();
     for command in [
         "split small.jsonl -o small.jsonl b.jsonl",

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::detect::by_name;
 use super::dialect::Dialect;
 use super::source::Source;
-use super::{Format, ReadOptions};
+use super::{Fields, Format, ReadOptions};
 use crate::Result;
 
 /// A guess at the columns of a table.
@@ -98,7 +98,8 @@ impl Columns {
             Format::Csv | Format::Tsv => separated(&head_of(path, options)?, format, options),
             Format::Jsonl => objects(&head_of(path, options)?),
             #[cfg(feature = "parquet")]
-            Format::Parquet => Some(super::parquet::first_rows(path, ROWS)?),
+            // Whoever opens it says what is wrong with it.
+            Format::Parquet => super::parquet::first_rows(path, ROWS).ok(),
             _ => None,
         };
         let Some((names, rows)) = found else { return Ok(None) };
@@ -118,8 +119,13 @@ impl Columns {
             Guess::Sure(at) | Guess::Perhaps(at) => Some(at),
             Guess::Named | Guess::None => None,
         };
-        let labels =
-            if given(&fields.labels, &["label", "labels"]) { Guess::Named } else { labels_of(&names, &rows, taken) };
+        let labels = if given(&fields.labels, &["label", "labels"]) {
+            Guess::Named
+        } else {
+            // A field of an object may be anything: there, looks alone do not make it a label.
+            let by_looks = matches!(format, Format::Csv | Format::Tsv);
+            labels_of(&names, &rows, taken, fields, by_looks)
+        };
         let first = rows.into_iter().next().unwrap_or_default();
         Ok(Some(Self { names, first, text, labels }))
     }
@@ -197,17 +203,21 @@ fn text_of(names: &[String], rows: &[Vec<String>]) -> Guess {
     }
 }
 
-fn labels_of(names: &[String], rows: &[Vec<String>], text: Option<usize>) -> Guess {
+fn labels_of(names: &[String], rows: &[Vec<String>], text: Option<usize>, fields: &Fields, by_looks: bool) -> Guess {
+    // What is read as something else, such as the part of a split, is no label.
+    let known = fields.names();
+    let is_other = |at: usize| known.iter().any(|(name, _)| name.eq_ignore_ascii_case(&names[at]));
     let few = |at: &usize| {
         let values: HashSet<&str> =
             rows.iter().map(|row| row[*at].as_str()).filter(|value| !value.is_empty()).collect();
         !values.is_empty() && 2 * values.len() <= rows.len() && mean_length(rows, *at) <= 40
     };
     let candidates: Vec<usize> =
-        (0..names.len()).filter(|&at| Some(at) != text && !names[at].is_empty()).filter(few).collect();
+        (0..names.len()).filter(|&at| Some(at) != text && !names[at].is_empty() && !is_other(at)).filter(few).collect();
     match (usual(names, &LABELS, text), candidates.as_slice()) {
         (Some(named), found) if found.contains(&named) => Guess::Sure(named),
         (Some(named), _) => Guess::Perhaps(named),
+        _ if !by_looks => Guess::None,
         (None, [one]) => Guess::Sure(*one),
         (None, [first, ..]) => Guess::Perhaps(*first),
         (None, []) => Guess::None,
@@ -266,6 +276,12 @@ mod tests {
         let found = guess("t.jsonl", &rows).unwrap();
         let place = |name: &str| Guess::Sure(found.names.iter().position(|known| known == name).unwrap());
         assert_eq!((found.text, found.labels), (place("message"), place("topic")));
+        // What is read as something else, or may be anything, is no label.
+        let found = guess("t.jsonl", &rows.replace("topic", "colour")).unwrap();
+        assert_eq!(found.labels, Guess::None);
+        let row = |i: usize| format!("{LONG} {i},{}\n", ["train", "test"][i % 2]);
+        let found = guess("t.csv", &format!("text,split\n{}", (0..10).map(row).collect::<String>())).unwrap();
+        assert_eq!(found.labels, Guess::None);
         let found = guess("t.jsonl", &rows.replace("message", "text").replace("topic", "labels")).unwrap();
         assert_eq!((found.text, found.labels), (Guess::Named, Guess::Named));
     }
@@ -294,7 +310,7 @@ mod tests {
         let found = Columns::of(&path, &ReadOptions::default()).unwrap().unwrap();
         assert_eq!((found.text, found.labels), (Guess::Sure(1), Guess::Sure(2)));
         std::fs::write(&path, b"PAR1 and nothing else").unwrap();
-        assert!(Columns::of(&path, &ReadOptions::default()).is_err());
+        assert_eq!(Columns::of(&path, &ReadOptions::default()).unwrap(), None);
     }
 
     #[test]

@@ -180,6 +180,7 @@ pub(crate) fn of_source(source: &mut Source, options: &ReadOptions) -> Result<Fo
                 Ok(format)
             }
             Look::Maybe(format) if is_table(head, format, options) => Ok(format),
+            Look::Unknown if is_table(head, Format::Csv, options) => Ok(Format::Csv),
             _ if options.prose => Ok(Format::Text),
             Look::Surely(format) | Look::Maybe(format) => Ok(format),
             Look::Unknown => Err(Error::malformed_file(

@@ -166,8 +166,9 @@ impl Rows {
     }
 }
 
-/// Names of all columns, and the first rows as text; what is neither a text, a number nor a list of them is empty.
-pub(super) fn first_rows(path: &Path, most: usize) -> Result<(Vec<String>, Vec<Vec<String>>)> {
+/// Names of all columns, and the first rows as text; what is neither a text, a number nor a list of them is empty. An error for what is no whole
+/// file, which whoever opens it can tell better.
+pub(super) fn first_rows(path: &Path, most: usize) -> std::result::Result<(Vec<String>, Vec<Vec<String>>), String> {
     let read = || -> std::result::Result<_, String> {
         let file = File::open(path).map_err(|e| e.to_string())?;
         let plain = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
@@ -191,9 +192,7 @@ pub(super) fn first_rows(path: &Path, most: usize) -> Result<(Vec<String>, Vec<V
         let row = |row: usize| batch.columns().iter().map(|array| cell(array, row)).collect();
         Ok((names, (0..batch.num_rows()).map(row).collect()))
     };
-    // A file that is not there, or not allowed, is another mistake than a damaged one.
-    File::open(path).map_err(|e| Error::io(path, e))?;
-    guarded(read).and_then(|read| read).map_err(|why| not_whole(path, &why))
+    guarded(read).and_then(|read| read)
 }
 
 fn not_whole(path: &Path, why: &str) -> Error {
