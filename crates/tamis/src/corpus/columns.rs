@@ -96,7 +96,7 @@ impl Columns {
         }
         let found = match format {
             Format::Csv | Format::Tsv => separated(&head_of(path, options)?, format, options),
-            Format::Jsonl => objects(&head_of(path, options)?),
+            Format::Jsonl => Some(objects(&head_of(path, options)?)),
             #[cfg(feature = "parquet")]
             // Whoever opens it says what is wrong with it.
             Format::Parquet => super::parquet::first_rows(path, ROWS).ok(),
@@ -154,7 +154,7 @@ fn separated(head: &[u8], format: Format, options: &ReadOptions) -> Option<Table
 }
 
 /// Objects as rows, their keys as columns; what is cut at the end, or is no object, is passed over.
-fn objects(head: &[u8]) -> Option<Table> {
+fn objects(head: &[u8]) -> Table {
     let lines = head.split(|&b| b == b'\n').take(ROWS);
     let objects: Vec<Map<String, Value>> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
     let mut names: Vec<String> = Vec::new();
@@ -174,7 +174,7 @@ fn objects(head: &[u8]) -> Option<Table> {
         Some(other) => other.to_string(),
     };
     let rows = objects.iter().map(|object| names.iter().map(|name| cell(object, name)).collect()).collect();
-    Some((names, rows))
+    (names, rows)
 }
 
 /// The place of the best of the usual names.
