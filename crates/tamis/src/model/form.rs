@@ -29,9 +29,9 @@ pub struct LabelTally {
     pub without: u64,
     /// Documents that came with several.
     pub several: u64,
-    /// Documents whose labels have ancestors, and of these those that came with all of them.
+    /// Documents whose labels have ancestors.
     pub deep: u64,
-    /// The second number.
+    /// Of these, those that came with all of their ancestors.
     pub closed: u64,
     /// For each node the documents with it among their most specific ones.
     pub specific: Vec<u32>,
